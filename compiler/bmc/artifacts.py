@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import names, spec
+from bmc import import_json, names, policies, spec
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
 
@@ -264,7 +263,7 @@ def save(model: ImportedModel, directory: Path) -> None:
             "compared_count": len(model.compared_only),
             "made_up": model.made_up,
             "made_up_entries": model.made_up_entries,
-            "policies": [_policy_to_json(policy) for policy in golden.policies],
+            "policies": [policies.to_json(policy) for policy in golden.policies],
             "labels": golden.labels,
             "framework_correct": golden.framework_correct,
             "golden_source": golden.source,
@@ -281,55 +280,62 @@ def save(model: ImportedModel, directory: Path) -> None:
 
 def load(directory: Path, *, compared: bool = False) -> ImportedModel:
     """Reads an import directory, with `compared_only` if `compared` is set; raises BmcError if it is not one."""
-    path = directory / IMPORT_FILE
-    if not path.is_file():
-        raise BmcError(
-            "not-an-import",
-            f"'{directory}' has no {IMPORT_FILE}",
-            hint="make it with `bmc import SRC --out DIR`",
-        )
+    data = import_json.read(directory / IMPORT_FILE, FORMAT_VERSION)
+    for file in (directory / MODEL_FILE, directory / CASES_FILE):
+        # The end of a FIFO may never come.
+        if not file.is_file() or not file.stat().st_size:
+            raise import_json.damaged(directory, f"{file.name} is missing, empty or no file")
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["format_version"] == FORMAT_VERSION:
-            with np.load(directory / CASES_FILE) as arrays:
-                return _read(directory, data, arrays, compared)
-    except (KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        raise BmcError(
-            "not-an-import", f"'{directory}' is damaged: {error}", hint="import it again"
-        ) from error
-    raise BmcError(
-        "not-an-import",
-        f"'{directory}' was made by another version of bmc",
-        hint="import it again",
-    )
+        with np.load(directory / CASES_FILE) as arrays:
+            return _read(directory, data, arrays, compared)
+    except BmcError as error:
+        raise import_json.damaged(directory, error.message) from error
+    except MemoryError:
+        raise
+    except Exception as error:  # Whatever a damaged archive makes zipfile, zlib and NumPy raise.
+        raise import_json.damaged(directory, str(error)) from error
 
 
 def _read(
     directory: Path, data: dict[str, Any], arrays: Mapping[str, Array], compared: bool
 ) -> ImportedModel:
     signatures = tuple(_signature_from_json(item) for item in data["signatures"])
-    calls = tuple(GoldenCall(item["entry"], item["reset"]) for item in data["calls"])
-    called = [signatures[call.entry] for call in calls] or [signatures[0]] * data["case_count"]
-    if compared:
-        made_up = data["made_up_entries"]
-        called += [signatures[0]] * (data["compared_count"] - len(made_up))
-        called += [signatures[entry] for entry in made_up]
+    called = [signatures[entry] for entry in import_json.entries(data)]
+    outputs = [info for signature in signatures for info in signature.outputs]
+    expected = {
+        f"{kind}{i}_{case}": info
+        for case, signature in enumerate(called)
+        for kind, infos in (("in", signature.inputs), ("out", signature.outputs))
+        for i, info in enumerate(infos)
+    }
+    if set(arrays) != set(expected):
+        raise ValueError(f"{CASES_FILE} has other cases than {IMPORT_FILE} says")
+
+    def array(name: str) -> Array:
+        found, info = arrays[name], expected[name]
+        if (found.shape, found.dtype) != (info.shape, info.dtype.numpy):
+            raise ValueError(f"{name} of {CASES_FILE} is not {info.describe()}")
+        return found
+
     cases = [
         (
-            tuple(arrays[f"in{i}_{case}"] for i in range(len(signature.inputs))),
-            tuple(arrays[f"out{i}_{case}"] for i in range(len(signature.outputs))),
+            tuple(array(f"in{i}_{case}") for i in range(len(signature.inputs))),
+            tuple(array(f"out{i}_{case}") for i in range(len(signature.outputs))),
         )
-        for case, signature in enumerate(called)
+        for case, signature in enumerate(called if compared else called[: data["case_count"]])
     ]
     carried = cases[: data["case_count"]]
     golden = Golden(
         inputs=tuple(inputs for inputs, _ in carried),
         outputs=tuple(outputs for _, outputs in carried),
-        policies=tuple(_policy_from_json(item) for item in data["policies"]),
+        policies=tuple(
+            policies.from_json(item, info.dtype, info.describe())
+            for item, info in zip(data["policies"], outputs, strict=True)
+        ),
         labels=None if data["labels"] is None else tuple(data["labels"]),
         framework_correct=data["framework_correct"],
         source=data["golden_source"],
-        calls=calls,
+        calls=tuple(GoldenCall(item["entry"], item["reset"]) for item in data["calls"]),
     )
     return ImportedModel(
         mlir=directory / MODEL_FILE,
@@ -375,14 +381,3 @@ def _signature_from_json(item: dict[str, Any]) -> Signature:
         tuple(_tensor_from_json(info) for info in item["inputs"]),
         tuple(_tensor_from_json(info) for info in item["outputs"]),
     )
-
-
-def _policy_to_json(policy: spec.Policy) -> dict[str, Any]:
-    return {"kind": type(policy).__name__, **asdict(policy)}
-
-
-def _policy_from_json(item: dict[str, Any]) -> spec.Policy:
-    fields = {key: value for key, value in item.items() if key != "kind"}
-    if item["kind"] == "Tolerance":
-        return spec.Tolerance(**fields)
-    return spec.IntStep(**fields) if item["kind"] == "IntStep" else spec.Exact()

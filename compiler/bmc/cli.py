@@ -13,6 +13,7 @@ from bmc import (
     artifacts,
     command,
     errors,
+    import_json,
     inspection,
     mutate,
     names,
@@ -25,7 +26,6 @@ from bmc.arguments import parser
 from bmc.artifacts import ImportedModel
 from bmc.command import Command
 from bmc.compile import CompileOptions, compile_model, rewrite_until
-from bmc.errors import BmcError
 from bmc.frontends import importing, mlir_dialects
 from bmc.iree import version
 from bmc.libraries import library
@@ -100,13 +100,13 @@ def _load(directory: Path, *, compared: bool = False) -> ImportedModel:
     model = artifacts.load(directory, compared=compared)
     try:
         # Without limits: the import has kept those that the user chose.
-        mlir_dialects.check(
+        functions = mlir_dialects.check(
             model.mlir, str(model.mlir), Limits(nodes=sys.maxsize, trips=sys.maxsize)
         )
     except ir.MLIRError as error:
-        raise BmcError(
-            "not-an-import", f"'{model.mlir}' is damaged", hint="import it again"
-        ) from error
+        raise import_json.damaged(directory, f"{model.mlir.name} is not MLIR") from error
+    if missing := {signature.name for signature in model.signatures} - functions:
+        raise import_json.damaged(directory, f"{model.mlir.name} lacks '{min(missing)}'")
     return model
 
 

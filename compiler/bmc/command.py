@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bmc import arithmetic, errors, guard, names
+from bmc import arithmetic, disk, errors, guard, names
 from bmc.errors import BmcError
 
 # Runs with the arguments of its subcommand; returns an exit status, or None for 0.
@@ -33,6 +33,11 @@ def run(main: Callable[[Sequence[str]], int]) -> int:
         return guard.run(lambda: main(sys.argv[1:]), outputs=outputs)
     except BmcError as crash:
         return fail(crash)
+    except OSError as error:
+        if error.filename and not disk.is_full(error):
+            raise
+        # Of the module tempfile, which looks for a folder that it can write to.
+        return fail(BmcError("file-failed", str(error.strerror), hint=disk.TEMPORARY))
 
 
 def _is_code(argv: list[str]) -> bool:
@@ -61,15 +66,32 @@ def dispatch(arguments: argparse.Namespace, commands: Mapping[str, Command]) -> 
     try:
         return commands[arguments.command](arguments) or 0
     except BmcError as error:
-        return fail(error)
+        return fail(_disk_full(arguments) if disk.is_full(error) else error)
     except (MemoryError, RecursionError) as error:
         return fail(_too_large(error))
-    except OSError as error:
-        if not error.filename:
+    except Exception as error:
+        if disk.is_full(error):
+            return fail(_disk_full(arguments))
+        if not isinstance(error, OSError) or not error.filename:
             return _internal()
-        return fail(BmcError("file-failed", f"'{error.filename}': {error.strerror}"))
-    except Exception:
-        return _internal()
+        return fail(_file_failed(error, arguments))
+
+
+def _disk_full(arguments: argparse.Namespace) -> BmcError:
+    out = getattr(arguments, "out", None)
+    if out is None:
+        return disk.full("a temporary file cannot be written", disk.TEMPORARY)
+    return disk.full(
+        f"'{out}' or a temporary file cannot be written",
+        "free some space, or name other places with --out and TMPDIR",
+    )
+
+
+def _file_failed(error: OSError, arguments: argparse.Namespace) -> BmcError:
+    out = getattr(arguments, "out", None)
+    path = Path(str(error.filename))
+    hint = "name another with --out" if out and path.is_relative_to(out) else ""
+    return BmcError("file-failed", f"'{error.filename}': {error.strerror}", hint=hint)
 
 
 def _too_large(error: Exception) -> BmcError:

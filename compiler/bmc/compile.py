@@ -41,6 +41,8 @@ from bmc.target import Target
 
 _LOG = logging.getLogger(__name__)
 
+_REPORT = "report.json"
+
 
 @dataclass(frozen=True)
 class CompileOptions:
@@ -146,6 +148,8 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         lowered.calls,
     )
     files = _emit(plan, model, code, packed, options.target, lowered.operands)
+    # Written last, so that it is never beside the files of another model or of a part of one.
+    (options.out / _REPORT).unlink(missing_ok=True)
     for file, data in files.items():
         (options.out / file).write_bytes(data)
     result = report.report(
@@ -165,7 +169,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         int8=lowered.int8,
         outputs={file: artifacts.sha256(data) for file, data in files.items()},
     )
-    artifacts.write_json(options.out / "report.json", result)
+    artifacts.write_json(options.out / _REPORT, result)
     return result
 
 

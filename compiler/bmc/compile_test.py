@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import support
 
-from bmc import artifacts, target
+from bmc import artifacts, inspection, target
 from bmc.artifacts import sha256
 from bmc.compile import CompileOptions, compile_model, rewrite_until
 from bmc.errors import BmcError
@@ -85,6 +85,31 @@ class DeterminismTest(support.FolderTest):
         for name, data in written.items():
             self.assertEqual(report["sha256"][name], sha256(data), name)
         self.assertEqual(report["flash"]["weights_bytes"], len(written["weights.bin"]))
+
+
+class EndsMidwayTest(support.FolderTest):
+    """What ends between two files, as on a full disk, leaves nothing that says which model they are of."""
+
+    def replace_by_folder(self, file: str) -> Path:
+        out = self.folder / "out"
+        (out / file).unlink()
+        (out / file).mkdir()
+        return out
+
+    def test_a_compilation(self) -> None:
+        support.compile_text(support.MATMUL, self.folder)
+        out = self.replace_by_folder("weights.bin")
+        self.assertEqual(len(inspection.read_all(out)), 1)
+        with self.assertRaises(IsADirectoryError):
+            support.compile_text(support.ADD, self.folder)
+        self.refuses("file-missing", "no report.json", call=lambda: inspection.read_all(out))
+
+    def test_an_import(self) -> None:
+        arguments = ("import", self.write("model.mlir", support.ADD), "--out", self.folder / "out")
+        self.assertEqual(support.bmc(*arguments).status, 0)
+        out = self.replace_by_folder(artifacts.CASES_FILE)
+        self.assertEqual(support.bmc(*arguments).status, 1)
+        self.refuses("not-an-import", "no import.json", call=lambda: artifacts.load(out))
 
 
 class PlainTest(support.FolderTest):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bmc import answers, dtype, intake, spec
+from bmc import answers, dtype, intake, policies, spec
 from bmc.artifacts import GOLDEN_FRAMEWORK, Golden, GoldenCall, Signature, TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
@@ -212,7 +212,6 @@ def make(
     check_cases(inputs, input_infos)
     for index, expected in enumerate(outputs):
         _check_signature(f"expected outputs of case {index}", expected, output_infos)
-    policies = policies_of(tolerance, output_infos)
     label_tuple: tuple[int, ...] | None = None
     correct = 0
     if labels is not None:
@@ -228,7 +227,7 @@ def make(
     return Golden(
         inputs=_contiguous(inputs),
         outputs=_contiguous(outputs),
-        policies=policies,
+        policies=policies_of(tolerance, output_infos),
         labels=label_tuple,
         framework_correct=correct,
         source=source,
@@ -284,33 +283,7 @@ def policies_of(
     if len(each) != len(output_infos):
         raise BmcError("bad-spec", f"{len(each)} tolerances given for {len(output_infos)} outputs")
     for info, policy in zip(output_infos, each, strict=True):
-        if isinstance(policy, spec.Tolerance) and not info.dtype.is_float:
-            raise BmcError(
-                "bad-spec",
-                f"a float tolerance is given for output {info.describe()}",
-                hint="use Exact or IntStep",
-            )
-        if isinstance(policy, spec.Tolerance) and not (
-            max(policy.atol, policy.rtol) <= answers.LARGEST_TOLERANCE
-        ):
-            raise BmcError(
-                "bad-spec",
-                f"{policy} of output {info.describe()} has a number beyond f32, in which the firmware has it",
-                hint="give an atol of 0, and the fraction that is allowed as rtol",
-            )
-        if isinstance(policy, spec.IntStep) and info.dtype.is_float:
-            raise BmcError(
-                "bad-spec",
-                f"IntStep is given for output {info.describe()}",
-                hint="use Tolerance or Exact",
-            )
-        if isinstance(policy, spec.IntStep) and not (
-            0 <= policy.max_step < 2**32 and 0 <= policy.max_differing < 2**32
-        ):
-            raise BmcError(
-                "bad-spec",
-                f"{policy} of output {info.describe()} has a number outside 0 to 2^32 - 1",
-            )
+        policies.require_fit(policy, info.dtype, info.describe())
     return each
 
 

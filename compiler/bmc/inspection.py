@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts
+from bmc import artifacts, json_shapes
 from bmc.errors import BmcError
+from bmc.json_shapes import Shape
 
 Report = dict[str, Any]
 
-# What a command reads of a report, in the shape of the JSON: a type, the items of a [list], the keys that it reads of
-# an {object} or `str` for all of them, and (alternatives). An `object` is anything.
-Shape = Any
+# What commands read of a report.
 _TENSOR = {"name": str, "dtype": str, "shape": [int], "offset": int}
 _INT8 = {
     "integer_dispatches": [str],
@@ -74,7 +73,7 @@ def read_all(path: Path, shape: Shape = _SHOWN) -> list[Report]:
     if not isinstance(models, list) or not models or not all(map(_is_model, models)):
         raise BmcError("bad-report", f"'{file}' is not a report of a compiled model or of an image")
     for model in models:
-        if wrong := _misfit(model, shape, ""):
+        if wrong := json_shapes.misfit(model, shape):
             raise BmcError(
                 "bad-report",
                 f"'{file}' is not a report of this version of bmc: {wrong} is missing or not what bmc writes",
@@ -85,27 +84,6 @@ def read_all(path: Path, shape: Shape = _SHOWN) -> list[Report]:
 
 def _is_model(data: Any) -> bool:
     return isinstance(data, dict) and "dispatches" in data
-
-
-def _misfit(value: Any, shape: Shape, place: str) -> str:
-    """Returns the place of the first value that does not have its shape, such as "entries[0].name"; "" if all have."""
-    if isinstance(shape, tuple):
-        found = [_misfit(value, each, place) for each in shape]
-        return "" if "" in found else found[0]
-    if isinstance(shape, list):
-        if not isinstance(value, list):
-            return place
-        parts = [(item, shape[0], f"{place}[{i}]") for i, item in enumerate(value)]
-    elif isinstance(shape, dict):
-        if not isinstance(value, dict):
-            return place
-        wanted = dict.fromkeys(value, shape[str]) if str in shape else shape
-        dot = "." if place else ""
-        parts = [(value.get(key), each, f"{place}{dot}{key}") for key, each in wanted.items()]
-    else:
-        # A bool is an int to isinstance.
-        return "" if shape is object or type(value) is shape else place
-    return next((wrong for part in parts if (wrong := _misfit(*part))), "")
 
 
 def summary(report: Report) -> list[str]:

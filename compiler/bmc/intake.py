@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import factory, spec
+from bmc import factory, policies, spec
 from bmc.dtype import Array
 from bmc.errors import BmcError
 
@@ -128,31 +128,8 @@ def _tolerance(tolerance: Any) -> spec.Policy | tuple[spec.Policy, ...]:
     if tolerance is None:
         return ()
     if isinstance(tolerance, (list, tuple)):
-        return tuple(map(_policy, tolerance))
-    return _policy(tolerance)
-
-
-def _policy(policy: spec.Policy) -> spec.Policy:
-    numbers: tuple[Any, ...] = ()
-    if isinstance(policy, spec.Tolerance):
-        numbers = (policy.atol, policy.rtol, 0 if policy.min_cosine is None else policy.min_cosine)
-    elif isinstance(policy, spec.IntStep):
-        numbers = (policy.max_step, policy.max_differing)
-    elif not isinstance(policy, spec.Exact):
-        raise BmcError(
-            "bad-spec",
-            f"a tolerance is of type {type(policy).__name__}",
-            hint="give bmc.spec.Tolerance(atol, rtol), Exact() or IntStep(max_step, max_differing)",
-        )
-    kind = (int, np.integer) if isinstance(policy, spec.IntStep) else (float, int, np.number)
-    if not all(isinstance(n, kind) and n >= 0 for n in numbers):
-        raise BmcError("bad-spec", f"{policy} has an invalid number", hint="all must be 0 or more")
-    if isinstance(policy, spec.Tolerance):
-        cosine = None if policy.min_cosine is None else float(policy.min_cosine)
-        return spec.Tolerance(float(policy.atol), float(policy.rtol), cosine)
-    if isinstance(policy, spec.IntStep):
-        return spec.IntStep(int(policy.max_step), int(policy.max_differing))
-    return policy
+        return tuple(map(policies.checked, tolerance))
+    return policies.checked(tolerance)
 
 
 def _ranges(ranges: Any) -> tuple[tuple[float, float] | None, ...]:

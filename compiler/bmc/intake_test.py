@@ -53,6 +53,7 @@ class IntakeTest(support.FolderTest):
             ({"tolerance": (_CLOSE, "exact")}, "a tolerance is of type str"),
             ({"tolerance": Tolerance(-1, 0)}, "has an invalid number"),
             ({"tolerance": Tolerance(float("nan"), 0)}, "has an invalid number"),
+            ({"tolerance": Tolerance(0, 0, 1.5)}, "has a min_cosine beyond 1"),
             ({"tolerance": IntStep(0.5, 1)}, "has an invalid number"),  # type: ignore[arg-type]
             ({"labels": np.array([0.5])}, "labels are not integers"),
             ({"labels": [[1], [1, 2]]}, "labels are not integers"),

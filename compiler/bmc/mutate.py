@@ -13,7 +13,7 @@ import numpy as np
 from bmc import dtype
 from bmc.errors import BmcError
 
-# What is read of report.json (inspection.Shape).
+# What is read of report.json (json_shapes.Shape).
 _WEIGHT = {
     **dict.fromkeys(("name", "framework_name", "dtype"), str),
     **dict.fromkeys(("offset", "length"), int),

@@ -93,6 +93,8 @@ def optimize(
 def optimize_into(model: ImportedModel, out: Path) -> None:
     """Optimizes a model and writes it into a folder, from which load() reads it; raises BmcError as optimize()."""
     out.mkdir(parents=True, exist_ok=True)
+    # Written last, so that it is never beside the files of another model or of a part of one.
+    (out / _FILE).unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as work:
         optimized = optimize(model, Path(work), out / "reproducer")
         for file in (optimized.mlir, optimized.archive):

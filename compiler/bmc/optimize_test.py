@@ -64,6 +64,14 @@ class OptimizeTest(support.FolderTest):
         optimize.optimize_into(self.model, other)
         self.assertEqual(_files(self.optimized), _files(other))
 
+    def test_what_ends_midway_is_refused(self) -> None:
+        (mlir,) = self.optimized.glob("*.mlirbc")
+        mlir.unlink()
+        mlir.mkdir()
+        with self.assertRaises(IsADirectoryError):
+            optimize.optimize_into(self.model, self.optimized)
+        self.refuses("not-optimized", "No such file", call=lambda: self.loaded(self.model))
+
     def test_another_model_is_refused(self) -> None:
         other = support.import_text(support.ADD, self.folder / "add")
         self.refuses("not-optimized", "another model", call=lambda: self.loaded(other))

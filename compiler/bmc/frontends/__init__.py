@@ -51,7 +51,7 @@ _OF_PACKAGE = {"keras": "keras", "tensorflow": "keras", "torch": "torch"}
 
 
 def import_model(source: str, options: ImportOptions, out: Path) -> ImportedModel:
-    """Imports `source` into the folder `out`, creates that folder, and writes import.json there.
+    """Imports `source` into the folder `out`, creates that folder, and writes import.json there, last.
 
     Args:
       source: a model, see KINDS.
@@ -82,13 +82,15 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
 def converted(
     source: str, options: ImportOptions, out: Path, finish: Finish = lambda model, _: model
 ) -> ImportedModel:
-    """Does what import_model() does, except for the limits, the comparison with IREE and import.json.
+    """Does what import_model() does, except for the limits, the comparison with IREE and the new import.json.
 
     Args:
       source, options, out: as for import_model().
       finish: adds to a model while its framework is at hand.
     """
     out.mkdir(parents=True, exist_ok=True)
+    # Written last, so that it is never beside the files of another model or of a part of one.
+    (out / artifacts.IMPORT_FILE).unlink(missing_ok=True)
     if options.quantize == F16:
         options = replace(options, quantize="")  # the framework's model stays as it is
     with quiet.native(), quiet.advice():

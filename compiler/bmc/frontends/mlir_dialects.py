@@ -43,8 +43,8 @@ _CALLEES = ("callee", "decomposition")
 _LINE = re.compile(r'"([^"]+)":(\d+):\d+')
 
 
-def check(path: Path, name: str, allowed: Limits) -> None:
-    """Checks a module before anything else uses it.
+def check(path: Path, name: str, allowed: Limits) -> set[str]:
+    """Checks a module before anything else uses it; returns the names of its functions.
 
     Args:
       path: MLIR that IREE's parser accepts.
@@ -74,7 +74,9 @@ def check(path: Path, name: str, allowed: Limits) -> None:
                 _check_trips(op, name, allowed)
             if op.name in _STRIDED:
                 _check_strides(op, name)
-        call_tree.check(dict(map(_function, module.regions[0].blocks[0])), name, allowed)
+        functions = dict(map(_function, module.regions[0].blocks[0]))
+        call_tree.check(functions, name, allowed)
+        return set(functions)
 
 
 def _function(op: Any) -> tuple[str, Function]:

@@ -6,6 +6,7 @@ import re
 import signal
 from pathlib import Path
 
+from bmc import disk
 from bmc.errors import BmcError
 from bmc.names import LIBRARY_PREFIX
 
@@ -63,6 +64,8 @@ def rejection(
       reproducer: folder that the hint points to.
       source: the file that it was given.
     """
+    if disk.is_said_full(messages):
+        return disk.full(f"{tool} cannot write a temporary file", disk.TEMPORARY)
     missing = _missing_function(messages)
     if missing:
         return missing

@@ -113,6 +113,17 @@ class FailedTest(unittest.TestCase):
         self.assertIn("failed with status 3: LLVM Error: out of memory", error.message)
         self.assertIn("status 3: no message", rejection("starting", status=3).message)
 
+    def test_a_full_disk(self) -> None:
+        for said in (
+            "LLVM ERROR: IO failure on output stream: No space left on device",
+            "m.mlir:1:1: error: 'a.b' op is bad: Disk quota exceeded",
+        ):
+            error = rejection(said)
+            self.assertEqual(error.kind, "disk-full")
+            self.assertIn("iree-compile cannot write a temporary file", error.message)
+            self.assertIn("TMPDIR", error.hint)
+            self.assertNotIn("reproducer", error.hint)
+
     def test_a_pass_that_gives_no_reason(self) -> None:
         error = rejection(
             "// -----// IR Dump After APass Failed: iree-a-pass{cpu-options=opaque} //----- //",

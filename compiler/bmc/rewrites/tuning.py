@@ -33,6 +33,10 @@ _KERNEL, _IREE, _INSTEAD_OF = "kernel", "iree", "instead_of"
 _LIBRARY = "library"
 _LAYOUT, _PIXELS = "layout", "pixels"
 _WIDE_WEIGHTS = "wide_weights"
+# More than a loop of any kernel has, and fits IREE's attributes.
+_LARGEST_SIZE = 2**31 - 1
+# More than any flash has.
+_MOST_BYTES = 2**40
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,8 @@ def read(path: Path, target: Target) -> Tuning:
     name = path.name
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise BmcError("bad-tuning", f"'{name}' is nested too deeply to be a tuning file") from None
     except ValueError as error:
         raise BmcError("bad-tuning", f"'{name}' is not JSON: {error}") from None
     if not isinstance(data, dict):
@@ -115,8 +121,10 @@ def read(path: Path, target: Target) -> Tuning:
     if layout not in ("", _PIXELS):
         raise _bad(f"'{_LAYOUT}' in '{name}' is not \"{_PIXELS}\"")
     wide_weights = dispatches.get(_WIDE_WEIGHTS)
-    if wide_weights is not None and (type(wide_weights) is not int or wide_weights < 0):
-        raise _bad(f"'{_WIDE_WEIGHTS}' in '{name}' is not a number of bytes")
+    if wide_weights is not None and not _is_number(wide_weights, _MOST_BYTES):
+        raise _bad(
+            f"'{_WIDE_WEIGHTS}' in '{name}' is not a number of bytes from 0 to {_MOST_BYTES:,}"
+        )
     entries = {
         key: _entry(key, entry, name)
         for key, entry in dispatches.items()
@@ -127,6 +135,11 @@ def read(path: Path, target: Target) -> Tuning:
 
 def _bad(message: str) -> BmcError:
     return BmcError("bad-tuning", message, hint="see compiler/bmc/rewrites/tuning.py")
+
+
+def _is_number(value: Any, most: int) -> bool:
+    # True is 1 in Python, but not in JSON.
+    return type(value) is int and 0 <= value <= most
 
 
 def _entry(key: str, data: Any, file: str) -> Entry:
@@ -146,10 +159,10 @@ def _entry(key: str, data: Any, file: str) -> Entry:
         _check(name, value, key, file)
     for level, sizes in left.items():
         if not isinstance(sizes, list) or not all(
-            type(size) is int and size >= 0 for size in sizes
+            _is_number(size, _LARGEST_SIZE) for size in sizes
         ):
             raise _bad(
-                f"'{level}' of '{key}' in '{file}' is not a list of sizes >= 0, and no choice:"
+                f"'{level}' of '{key}' in '{file}' is not a list of sizes from 0 to {_LARGEST_SIZE:,}, and no choice:"
                 f" those are {', '.join(choice.VALUES)}"
             )
     if chosen and (left or kernel):
@@ -166,7 +179,10 @@ def _entry(key: str, data: Any, file: str) -> Entry:
 
 def _of_library(key: str, data: dict[str, Any], instead_of: tuple[str, ...], file: str) -> Entry:
     library = data.pop(_LIBRARY)
-    if library is not None and (not isinstance(library, str) or not library):
+    # It is a function of C.
+    if library is not None and not (
+        isinstance(library, str) and library.isascii() and library.isidentifier()
+    ):
         raise _bad(
             f"'{_LIBRARY}' of '{key}' in '{file}' is neither the name of a function nor null"
         )

@@ -70,7 +70,8 @@ class ReadTest(support.FolderTest):
         self.rejects({"rv32": {}}, "'rv32' in 'tuning.json' is not an instruction set", "rv64gc")
         self.rejects({support.ISA: 3}, f"'{support.ISA}' in 'tuning.json' is not an object")
         self.rejects({support.ISA: {"layout": "planes"}}, "'layout'", '"pixels"')
-        for size in (-1, 1.5, True, "4096"):
+        self.rejects('{"rv64gc": ' + "[" * 200_000, "'tuning.json' is nested too deeply")
+        for size in (-1, 1.5, True, "4096", 10**30):
             self.rejects({support.ISA: {"wide_weights": size}}, "'wide_weights'", "bytes")
 
     def test_malformed_entries(self) -> None:
@@ -82,7 +83,15 @@ class ReadTest(support.FolderTest):
         rejects({"instead_of": ["0123"]}, "chooses nothing")
         rejects({"kernel": "mine"}, "'kernel'", '"iree"')
         rejects({"lmul": 4, "instead_of": [3]}, "'instead_of'", "not a list of strings")
-        for sizes in (3, [1, -1, 0], [1, 1.5, 0], [1, True, 0], ["1"]):
+        for sizes in (
+            3,
+            [1, -1, 0],
+            [1, 2**62, 0],
+            [1, 10**40, 0],
+            [1, 1.5, 0],
+            [1, True, 0],
+            ["1"],
+        ):
             rejects({"vector_common_parallel": sizes}, "'vector_common_parallel'", "list of sizes")
         for name, value in (
             ("lmul", 3),
@@ -100,7 +109,7 @@ class ReadTest(support.FolderTest):
         rejects({"rows": 4, "vector_common_parallel": [2, 32, 0]}, "'rows'", "has both")
         rejects({"rows": 4, "kernel": "iree"}, "'kernel'", "has both")
         rejects({"rows": 4, "library": None}, "'rows'", "has both")
-        for library in ("", 3, True):
+        for library in ("", 3, True, "../../x", "f g", "1f"):
             rejects({"library": library}, "'library'", "nor null")
 
 
