@@ -310,42 +310,6 @@ class CommandLineTest(support.FolderTest):
         self.assertIn("TMPDIR", said.getvalue())
 
 
-    def test_a_full_disk_is_no_error_of_bmc(self) -> None:
-        artifacts.save(support.import_text(support.ADD, self.folder), self.folder)
-        out = self.folder / "o"
-        what = ("compile", "--import", self.folder, "--isa", support.ISA, "--name", "m", "--out")
-        for number in (errno.ENOSPC, errno.EDQUOT):
-            full = OSError(number, os.strerror(number))
-
-            def reject(*_: object, full: OSError = full) -> None:
-                # As a frontend does, which cannot know all errors of its framework.
-                try:
-                    raise full
-                except OSError as cause:
-                    raise BmcError("op-rejected", str(cause)) from None
-
-            for error in (full, reject):
-                with mock.patch.object(cli, "compile_model", side_effect=error):
-                    message = self.refused(*what, out)
-                self.assertIn(f"error[disk-full]: '{out}' or a temporary file", message)
-                self.assertIn("free some space, or name other places with --out", message)
-        refused = OSError(errno.EROFS, os.strerror(errno.EROFS), str(out / "plan.c"))
-        with mock.patch.object(cli, "compile_model", side_effect=refused):
-            message = self.refused(*what, out)
-        self.assertIn(f"'{out / 'plan.c'}': Read-only file system", message)
-        self.assertIn("name another with --out", message)
-
-    def test_no_folder_takes_temporary_files(self) -> None:
-        none = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
-        said = io.StringIO()
-        with (
-            mock.patch.object(guard, "run", side_effect=none),
-            contextlib.redirect_stderr(said),
-        ):
-            self.assertEqual(command.run(lambda _: 0), 1)
-        self.assertIn("error[file-failed]: No usable temporary directory", said.getvalue())
-        self.assertIn("TMPDIR", said.getvalue())
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
