@@ -32,6 +32,22 @@ _SHORTER = (
         ),
         r"there is no target \g<label>",
     ),
+    # A board of another processor is none for the select() on it.
+    (
+        re.compile(
+            r"^(?:\S+:\d+: )?in flag_values attribute of config_setting rule \S*//tools/rules:board_has_[\s\S]*"
+        ),
+        "the board of --board has another processor than this target: name a target of its word size, such as"
+        " X_rv32 for a board of rv32",
+    ),
+    (
+        re.compile(
+            r"Target (?P<target>\S+) is incompatible and cannot be built[\s\S]*?\n\s+(?P<part>\S+) \(\w+\) +<-- target"
+            r" platform \(@*(?P<platform>\S+)\) didn't satisfy constraints? @*(?P<constraint>[^\n]*)[\s\S]*"
+        ),
+        r"\g<target> is built for \g<platform>, and \g<part> is only for \g<constraint>: give both the same platform"
+        " (target_compatible_with)",
+    ),
     # Bazel writes two @ before the name of another repository, which nobody types.
     (
         re.compile(r"no such package '@@?(?P<label>[^']+)': BUILD file not found[\s\S]*"),
@@ -42,6 +58,7 @@ _SHORTER = (
         r"there is no package //\g<label>: no such folder has a BUILD.bazel",
     ),
 )
+_INCOMPATIBLE = "is incompatible and cannot be built"
 _PLACE = re.compile(r"(?P<file>/\S+?):(?P<line>\d+):\d+: ")
 _FIRST_CALL = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _COLORS = re.compile(r"\x1b\[[\d;]*[mK]")
@@ -103,6 +120,8 @@ def in_output(said: str, root: Path) -> list[Failure]:
             call = _FIRST_CALL.search(error)
             place = f"{_relative(call['file'], root)}:{call['line']}: " if call else ""
             text = place + re.sub(r"^Error(?: in \w+)?: ", "", reason[-1])
+        if _INCOMPATIBLE in text:
+            text = error
         if not _NO_REASON.search(text):
             sentences.append(_sentence(text, root))
     return [

@@ -21,5 +21,33 @@ class Report(unittest.TestCase):
             self.assertEqual(victim.read_text(), "precious")
 
 
+class Sentences(unittest.TestCase):
+    def test_processors_that_differ(self) -> None:
+        said = (
+            "INFO: Analyzed\n"
+            "ERROR: Target //gate:app is incompatible and cannot be built, but was explicitly requested.\n"
+            "Dependency chain:\n"
+            "    //gate:app (62cbe3)\n"
+            "    //boards/tiny:hal (62cbe3)   <-- target platform (@@ironcast//boards:rv32_none) didn't satisfy"
+            " constraint @@platforms//cpu:riscv64\n"
+            "INFO: Elapsed time: 0.6s\n"
+            "ERROR: Build did NOT complete successfully\n"
+        )
+        (failure,) = failures.in_output(said, Path("/w"))
+        self.assertEqual(
+            failure.sentence,
+            "//gate:app is built for ironcast//boards:rv32_none, and //boards/tiny:hal is only for"
+            " platforms//cpu:riscv64: give both the same platform (target_compatible_with)",
+        )
+        said = (
+            "ERROR: /w/tools/rules/BUILD.bazel:28:19: in flag_values attribute of config_setting rule"
+            " //tools/rules:board_has_rv64gc: error while parsing user-defined configuration values: flag_values"
+            " keys must be build settings or feature flags and //tools/rules:chosen_board is not\n"
+        )
+        (failure,) = failures.in_output(said, Path("/w"))
+        self.assertRegex(failure.sentence, "^the board of --board has another processor")
+        self.assertNotIn("flag_values", failure.sentence)
+
+
 if __name__ == "__main__":
     unittest.main()
