@@ -90,7 +90,7 @@ def room(options: argparse.Namespace) -> list[str]:
     """
     programs = [options.bwrap, options.casd, options.fuse, options.run]
     shown = [Path(sys.base_prefix), Path(sys.prefix), Path(sys.executable).parent]
-    shown += [Path(module).absolute() for module in _STAND_INS]
+    shown += [Path(module).resolve() for module in _STAND_INS]
     for program in programs:
         # Their libraries are runfiles, which are links to the files of packages.
         shown += [program.resolve().parent]
@@ -132,7 +132,8 @@ def stand_in(options: argparse.Namespace) -> Path:
     try:
         folder.mkdir(exist_ok=True)
         for name, (module, *arguments) in programs.items():
-            words = [sys.executable, "-I", Path(module).absolute(), *arguments]
+            # Runfiles are links to where the server does not look.
+            words = [sys.executable, "-I", Path(module).resolve(), *arguments]
             program = shlex.join(map(str, words))
             (folder / name).write_text(f'#!/bin/sh\nexec {program} "$@"\n')
             (folder / name).chmod(0o755)

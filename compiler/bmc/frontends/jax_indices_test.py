@@ -91,7 +91,7 @@ class JaxIndicesTest(support.FolderTest):
                 call = lambda name=factory: self.load(name)  # noqa: E731
                 self.refuses("import-disagrees", f"made-up {kind}", call=call)
         with mock.patch.object(unsigned_numbers, "apply"):
-            self.refuses("op-rejected", "cannot compile", call=lambda: self.load("unsigned"))
+            self.refuses("op-rejected", "iree-compile", call=lambda: self.load("unsigned"))
 
 
 if __name__ == "__main__":

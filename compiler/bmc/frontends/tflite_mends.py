@@ -61,13 +61,15 @@ def fold_sizes(model: Any, name: str) -> str:
     folded = []
     for index in [each for each in graph.inputs if each not in graph.outputs]:
         readers = [op for op in graph.operators if index in op.inputs]
-        results = [graph.tensors[op.outputs[0]] for op in readers]
-        shapes = {tflite_schema.shape(result) for result in results}
         places = [_SIZED.get(tflite_schema.op_kind(model, op)) for op in readers]
-        if len(shapes) != 1 or any(
+        if any(
             place is None or op.inputs[place] != index
             for op, place in zip(readers, places, strict=True)
         ):
+            continue
+        results = [graph.tensors[op.outputs[0]] for op in readers]
+        shapes = {tflite_schema.shape(result) for result in results}
+        if len(shapes) != 1:
             continue
         (shape,) = shapes
         tensor = graph.tensors[index]
