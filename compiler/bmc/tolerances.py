@@ -105,7 +105,7 @@ def is_met_by_zeros(
 
 
 def require_meaning(golden: Golden, signatures: tuple[Signature, ...]) -> None:
-    """Raises BmcError if zeros would pass as an output in all cases, or it has no number: then nothing is tested."""
+    """Raises BmcError if zeros would pass as an output in all cases, or no case has a number: nothing is tested."""
     calls = golden.calls or (GoldenCall(0, False),) * len(golden.inputs)
     first_policy = [0, *accumulate(len(signature.outputs) for signature in signatures)]
     for entry, signature in enumerate(signatures):
@@ -116,12 +116,13 @@ def require_meaning(golden: Golden, signatures: tuple[Signature, ...]) -> None:
             policy = golden.policies[first_policy[entry] + index]
             if is_met_by_zeros(made, index, policy, info):
                 raise _says_nothing(info, _largest(made, index), policy)
-            if info.dtype.is_float and not any(np.isfinite(case[index]).any() for case in made):
-                raise BmcError(
-                    "weak-tolerance",
-                    f"output {info.name} is infinite or NaN in every case, so nothing is tested",
-                    hint="give cases in which it has numbers, or remove that output",
-                )
+    given = [array for case in (*golden.inputs, *golden.outputs) for array in case]
+    if not any(np.isfinite(array).any() for array in given):
+        raise BmcError(
+            "weak-tolerance",
+            "all inputs and outputs are infinite or NaN, so nothing is tested",
+            hint="give cases with numbers",
+        )
 
 
 def cases_not_told_from_zeros(golden: Golden, signatures: tuple[Signature, ...]) -> tuple[str, ...]:

@@ -299,8 +299,13 @@ class _Maker:
         return self._make(f"tosa.{name}", self.x.type, operands, attributes)
 
     def constant(self, value: float) -> Any:
-        splat = self._ir.DenseElementsAttr.get_splat(self.x.type, self.number(value))
-        return self("const", values=splat)
+        # Of one element: IREE keeps a large tensor of equal ones as a weight.
+        shaped = self._ir.ShapedType(self.x.type)
+        kind = self._ir.RankedTensorType.get(
+            [1] * shaped.rank, shaped.element_type, loc=self._before.location
+        )
+        splat = self._ir.DenseElementsAttr.get_splat(kind, self.number(value))
+        return self._make("tosa.const", kind, (), {"values": splat})
 
     def replace(self, operand: int, values: Array) -> None:
         """Replaces an operand of the op with a constant of x's type."""

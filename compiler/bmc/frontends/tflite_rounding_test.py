@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unittest
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from iree.compiler import ir
 
 from bmc.frontends import tflite, tflite_rounding, tflite_tables
 from bmc.frontends.tflite_file import TfliteFile
+from bmc.ir import ir_util
 
 
 def _dense(io: tf.DType = tf.int8) -> bytes:
@@ -114,6 +116,23 @@ class TfliteRoundingTest(support.ModelFileTest):
             wrong = tflite_kit.edit(data, in_steps_of_a_64th)
             self.rejects("import-disagrees", "elements differ", data=wrong, cases=tied)
             self.rejects("import-disagrees", "disagrees", data=data, cases=cases)
+
+    def test_what_quantizes_an_image_is_as_small_for_a_large_one(self) -> None:
+        """A constant as large as the image would be a weight of f32 in an int8 model."""
+        weight = np.random.default_rng(5).standard_normal((8, 4)).astype(np.float32)
+        image = tflite_kit.tensor(64, 8)
+        data = tflite_kit.convert(lambda x: x @ weight, image, io=tf.float32)
+        model = self.load(data)
+        with ir.Context() as context:
+            context.allow_unregistered_dialects = True
+            module = ir.Module.parse(model.mlir.read_bytes())
+            sizes = [
+                math.prod(op.results[0].type.shape)
+                for op in ir_util.walk(module.operation)
+                if op.name == "tosa.const" and str(op.results[0].type.element_type) == "f32"
+            ]
+        self.assertGreater(len(sizes), 2)
+        self.assertEqual(set(sizes), {1})
 
     def test_floats_are_rounded_to_even(self) -> None:
         data = tflite_kit.convert(tf.round, tflite_kit.tensor(1, 16))

@@ -2,10 +2,10 @@
 
 load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:providers.bzl", "BmBoardInfo")
-load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "NO_BOARD")
+load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "NO_BOARD", "question_transition")
 
 def _chosen_board_impl(ctx):
-    board = ctx.attr._board
+    board = ctx.attr._board[0]
     if BmBoardInfo in board:
         isa = board[BmBoardInfo].isa
     elif board.label == NO_BOARD:
@@ -21,7 +21,10 @@ chosen_board = rule(
     implementation = _chosen_board_impl,
     doc = "For config_setting: the ISA of the kernels for the chosen board, empty if none is chosen.",
     attrs = {
-        "_board": attr.label(default = CHOSEN_BOARD),
+        "_board": attr.label(
+            cfg = question_transition,
+            default = CHOSEN_BOARD,
+        ),
     },
 )
 

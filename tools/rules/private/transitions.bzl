@@ -126,6 +126,16 @@ import_transition = transition(
 _HOST_PLATFORM = "//command_line_option:host_platform"
 _COMPILATION_MODE = "//command_line_option:compilation_mode"
 
+def _question_transition_impl(settings, _attr):
+    # A board is asked what it is outside of any image, whose platform need not suit it.
+    return {_PLATFORMS: str(settings[_HOST_PLATFORM])}
+
+question_transition = transition(
+    implementation = _question_transition_impl,
+    inputs = [_HOST_PLATFORM],
+    outputs = [_PLATFORMS],
+)
+
 def _tool_transition_impl(settings, _attr):
     # A program of the build is one program. `exec` would keep the values of our flags, and so make another one for each
     # ISA, board and number of harts.
