@@ -4,8 +4,7 @@ IREE goes through neighbors, and lets two of them change places unless the model
 comes before the second. It says so of none of two equal ones, so they change places too. Here they do if the second one
 comes before the first. JAX's top_k is such a sort; IREE's own one takes no notice of NaN, and not of the first of equal
 integers. IREE sorts in place, also what something else still reads, so a sort gets copies here. They also keep IREE
-from making its top_k of a sort whose slices are read, for which it looks for an iota among the operands. A sort of
-torch-mlir gets barriers in front of views.
+from making its top_k of a sort whose slices are read, for which it looks for an iota among the operands.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ from iree.compiler import ir
 from bmc.ir import ir_util, stablehlo
 
 _TOP_K = "chlo.top_k"
-# What a sort of linalg would copy within its kernel, which IREE refuses.
-_VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.extract_slice")
 
 
 def apply(module: Any, _: object = None) -> None:
@@ -33,18 +30,6 @@ def apply(module: Any, _: object = None) -> None:
         if _is_strict(op):
             _reverse(op.regions[0].blocks[0])
         _copy_operands(op, numbers)
-    for op in ir_util.all_of(module, "iree_linalg_ext.sort"):
-        _hide_views(op)
-
-
-def _hide_views(sort: ir_util.Op) -> None:
-    for place, value in enumerate(sort.operands):
-        maker = ir_util.definition(value)
-        if maker is not None and maker.name in _VIEWS:
-            with ir.InsertionPoint(sort), sort.location:
-                sort.operands[place] = ir.Operation.create(
-                    "util.optimization_barrier", [value.type], [value]
-                ).result
 
 
 def _call(op: ir_util.Op) -> None:

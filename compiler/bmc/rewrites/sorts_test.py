@@ -10,7 +10,6 @@ import support
 
 from bmc.artifacts import Signature, TensorInfo
 from bmc.dtype import Array, DType
-from bmc.errors import BmcError
 from bmc.reference import HostModel
 from bmc.rewrites import sorts
 
@@ -62,18 +61,6 @@ func.func private @sorted(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 """
 _X = np.array([2, 1, 2, 1, 2, 1, 0, 0], np.int32)
-# torch-mlir's topk of a column of an image: x[:, :, 4].
-_COLUMN = """func.func @main(%x: tensor<2x20x6xf32>) -> tensor<2x20xf32> {
-  %s = tensor.extract_slice %x[0, 0, 4] [2, 20, 1] [1, 1, 1] : tensor<2x20x6xf32> to tensor<2x20x1xf32>
-  %v = tensor.collapse_shape %s [[0], [1, 2]] : tensor<2x20x1xf32> into tensor<2x20xf32>
-  %y = iree_linalg_ext.sort dimension(1) outs(%v : tensor<2x20xf32>) {
-  ^bb0(%a: f32, %b: f32):
-    %t = arith.cmpf ole, %a, %b : f32
-    iree_linalg_ext.yield %t : i1
-  } -> tensor<2x20xf32>
-  return %y : tensor<2x20xf32>
-}
-"""
 
 
 class SortsTest(support.FolderTest):
@@ -113,17 +100,6 @@ class SortsTest(support.FolderTest):
             held = [line for line in text.splitlines() if "stablehlo.optimization_barrier" in line]
             constants = {line.rpartition("optimization_barrier ")[2] for line in held}
             self.assertEqual(len(constants), 2, text)
-
-    def test_a_column_is_sorted(self) -> None:
-        x = np.random.default_rng(0).random((2, 20, 6), np.float32)
-        path = self.write("model.mlir", _COLUMN)
-        infos = TensorInfo("x", DType.F32, x.shape), TensorInfo("y", DType.F32, (2, 20))
-        signatures = (Signature("main", infos[:1], infos[1:]),)
-        (result,) = HostModel.compile(path, signatures, self.folder / "r").run((x,))
-        np.testing.assert_array_equal(result, np.sort(x[:, :, 4], 1))
-        # If this fails, IREE does it itself, and the barrier can go.
-        with mock.patch.object(sorts, "apply"), self.assertRaises(BmcError):
-            HostModel.compile(path, signatures, self.folder / "r")
 
     def test_what_something_else_reads_is_not_sorted(self) -> None:
         path = self.write("model.mlir", _CALLED)
