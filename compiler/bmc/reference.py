@@ -112,12 +112,12 @@ class HostModel:
                 for rewrite in (
                     loops,
                     insertions,
+                    reversals,
                     unsigned_numbers,
                     indices,
                     widenings,
                     brain_floats,
                     windows,
-                    reversals,
                     empties,
                     powers,
                     quotients,

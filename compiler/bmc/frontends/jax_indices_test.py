@@ -52,7 +52,7 @@ def unsigned():
 
     def function(t, i):
         return (
-            jnp.take(t, i, mode="clip"), i.at[1].set(7), i.at[jnp.array([0, 2])].add(200), jnp.flip(i),
+            jnp.take(t, i, mode="clip"), i.at[1].set(7), i.at[jnp.array([0, 2])].add(200), jnp.flip(i), i[::-2],
             jax.lax.cummax(i), jnp.pad(i, 2, mode="reflect"),
         )
 

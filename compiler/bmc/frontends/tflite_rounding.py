@@ -91,10 +91,11 @@ def unconverted(converted: bytes, file: TfliteFile) -> list[BmcError]:
 def _left(ops: list[Any], file: TfliteFile) -> Iterator[BmcError]:
     for op in ops:
         if op.name.startswith(_TFLITE) and op.name not in _ARGUMENTS:
+            tensor = _tensor(op)
             yield BmcError(
                 "op-rejected",
                 f"the converter to TOSA cannot convert op '{op.name.partition('.')[2].upper()}'",
-                where=f"{_tensor(op)} in {file.name}",
+                where=f"{tensor} in {file.name}" if tensor else file.name,
                 hint=tflite_schema.OTHER_OPS,
             )
 

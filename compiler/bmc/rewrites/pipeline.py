@@ -91,10 +91,11 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         separable_gathers.apply,
         faster=True,
     ),
+    Rewrite("reversals", phases.INPUT, "Before IREE joins them with slices.", reversals.apply),
     Rewrite(
         "unsigned_numbers",
         phases.INPUT,
-        "Before the rewrites of indices, windows and reversals, which know signed ones.",
+        "After reversals are in front of slices; before indices and windows are rewritten.",
         unsigned_numbers.apply,
     ),
     Rewrite(
@@ -107,7 +108,6 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite("widenings", phases.INPUT, "Before IREE joins them with products.", widenings.apply),
     Rewrite("brain_floats", phases.INPUT, "Before IREE leaves out roundings.", brain_floats.apply),
     Rewrite("windows", phases.INPUT, "Before IREE pads and slides them.", windows.apply),
-    Rewrite("reversals", phases.INPUT, "Before IREE joins them with slices.", reversals.apply),
     Rewrite("empties", phases.INPUT, "Before IREE divides by their number.", empties.apply),
     Rewrite("powers", phases.INPUT, "Before IREE makes exp and log of powers.", powers.apply),
     Rewrite(
