@@ -57,7 +57,7 @@ def _pairs(argv: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def dispatch(arguments: argparse.Namespace, commands: Mapping[str, Command]) -> int:
-    """Runs one of the commands; returns 0, 1 (the user's mistake) or 70 (a mistake in bmc)."""
+    """Runs one of the commands; returns 0, 1 (the user's mistake), 70 (a mistake in bmc) or guard.NOBODY_READS."""
     logging.basicConfig(
         level=logging.DEBUG if arguments.verbose else logging.WARNING,
         format="%(name)s: %(message)s",
@@ -72,6 +72,8 @@ def dispatch(arguments: argparse.Namespace, commands: Mapping[str, Command]) -> 
     except Exception as error:
         if disk.is_full(error):
             return fail(_disk_full(arguments))
+        if isinstance(error, BrokenPipeError) and guard.nobody_reads():
+            return guard.NOBODY_READS
         if not isinstance(error, OSError) or not error.filename:
             return _internal()
         return fail(_file_failed(error, arguments))

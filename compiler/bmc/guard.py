@@ -9,6 +9,7 @@ import ctypes
 import faulthandler
 import os
 import re
+import select
 import signal
 import sys
 import tempfile
@@ -27,6 +28,8 @@ _FRAME = re.compile(
 _TELL_STEPS = ("torch_mlir",)
 # An option of prctl(2).
 _PARENT_DEATH_SIGNAL = 1
+# The exit status if the reader of stdout has left, as a shell names the end by that signal.
+NOBODY_READS = 128 + signal.SIGPIPE
 # Loaded before any fork.
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -101,9 +104,19 @@ def _run_child(command: Callable[[], int], traceback: IO[str]) -> None:
         # bmc itself or one of its packages is broken. command.dispatch reports everything else.
         sys.excepthook(*sys.exc_info())
     finally:
-        sys.stdout.flush()
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            status = NOBODY_READS
         sys.stderr.flush()
         os._exit(status)
+
+
+def nobody_reads() -> bool:
+    """Whether stdout is a pipe whose reader has left, as `head` does."""
+    stdout = select.poll()
+    stdout.register(1, 0)
+    return any(events & select.POLLERR for _, events in stdout.poll(0))
 
 
 def crash(number: int, frame: re.Match[str] | None, step: str = "") -> BmcError:

@@ -107,6 +107,23 @@ class GuardTest(support.FolderTest):
         self.assertEqual((good.returncode, good.stderr), (0, ""))
         self.assertIn("usage: bmc", good.stdout)
 
+    def test_a_reader_may_leave(self) -> None:
+        self.write("add.mlir", support.ADD)
+        # The first writes as it goes, the second at its end.
+        for arguments in (("check", "add.mlir"), ("import", "add.mlir", "--out", "out")):
+            reader, writer = os.pipe()
+            os.close(reader)
+            with open(writer, "wb") as stdout:
+                done = subprocess.run(
+                    [sys.executable, "-m", "bmc", *arguments],
+                    cwd=self.folder,
+                    stdout=stdout,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            self.assertEqual(done.returncode, guard.NOBODY_READS, done)
+            self.assertEqual(support.without_waiting(done.stderr), "")
+
     def test_a_model_file_is_imported_without_network(self) -> None:
         self.write("model.mlir", support.ADD)
         self.write("cases.py", _NETWORK)

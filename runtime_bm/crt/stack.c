@@ -14,8 +14,10 @@ extern const uintptr_t bm_stack_bottom[];
 extern const uintptr_t bm_stack_top[];
 extern const uintptr_t bm_stacks_end[];
 extern const uintptr_t bm_data_start[];
+#ifdef BM_SEVERAL_HARTS
 // Bytes from one hart's stack to the next one's.
 extern const uint32_t bm_stack_stride;
+#endif
 
 // Defined and set by start.S.
 extern const uintptr_t bm_stack_paint;
@@ -26,7 +28,12 @@ BM_NORETURN void bm_crt_exit(uint32_t status);
 
 // The same place in the stack of another hart.
 static uintptr_t of_hart(const uintptr_t *place, uint32_t hart) {
-  return (uintptr_t)place + (hart == 0 ? 0 : hart * bm_stack_stride);
+#ifdef BM_SEVERAL_HARTS
+  if (hart != 0) return (uintptr_t)place + hart * bm_stack_stride;
+#else
+  (void)hart;
+#endif
+  return (uintptr_t)place;
 }
 
 static size_t used_by(uint32_t hart) {

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bmc.frontends.options import INT8
 from bmc.target import Target
 
 _LOADS = """\
@@ -16,6 +17,11 @@ load("//tools/rules:defs.bzl", "bm_firmware", "bm_model")
 """
 # What the model.py of a frontend imports. The framework of a file needs not be named.
 _PACKAGES = {"keras": ("keras", "tensorflow"), "jax": ("jax",), "torch": ("torch", "torch-mlir")}
+# The same if the build quantizes to int8: TensorFlow Lite imports what Keras quantizes.
+_INT8_PACKAGES = {
+    "tflite": ("ai-edge-litert", "keras", "tensorflow", "tosa-converter-for-tflite"),
+    "torch": (*_PACKAGES["torch"], "torchao"),
+}
 # Instruction sets with instructions that only Spike learns, and its environments for them.
 _SPIKE = {
     "rv64gcp": "packed",
@@ -65,7 +71,8 @@ class ModelLines:
         return (first if self._deps() else "") + second
 
     def _deps(self) -> tuple[str, ...]:
-        return _PACKAGES.get(self.frontend, ()) if self._is_factory else ()
+        packages = _INT8_PACKAGES if self.quantize == INT8 else _PACKAGES
+        return packages.get(self.frontend, ()) if self._is_factory else ()
 
     def _files(self) -> tuple[str, ...]:
         if not self._path.is_dir():

@@ -69,18 +69,20 @@ class BuildFileTest(unittest.TestCase):
         )
 
     def test_a_factory_names_its_framework(self) -> None:
-        for frontend, deps in (("torch", ["torch", "torch-mlir"]), ("jax", ["jax"])):
-            text = ModelLines("model.py:make_net", frontend, quantize="int8").text(_RV64)
-            self.assertEqual(
-                rules(text)["bm_model"],
-                {
-                    "name": "make_net",
-                    "src": "model.py",
-                    "factory": "make_net",
-                    "quantize": "int8",
-                    "deps": deps,
-                },
-            )
+        tensorflow = ["ai-edge-litert", "keras", "tensorflow", "tosa-converter-for-tflite"]
+        for frontend, quantize, deps in (
+            ("jax", "", ["jax"]),
+            ("keras", "", ["keras", "tensorflow"]),
+            ("torch", "f16", ["torch", "torch-mlir"]),
+            ("torch", "int8", ["torch", "torch-mlir", "torchao"]),
+            # Of a Keras model: TensorFlow Lite quantizes it.
+            ("tflite", "int8", tensorflow),
+        ):
+            text = ModelLines("model.py:make_net", frontend, quantize=quantize).text(_RV64)
+            attributes = {"name": "make_net", "src": "model.py", "factory": "make_net"}
+            if quantize:
+                attributes["quantize"] = quantize
+            self.assertEqual(rules(text)["bm_model"], {**attributes, "deps": deps})
 
     def test_a_folder_is_a_filegroup(self) -> None:
         with TemporaryDirectory() as folder:

@@ -64,6 +64,15 @@ class ContentsTest(support.FolderTest):
             else:
                 self.assertTrue(file.is_file(), place)
 
+    def test_kernels_are_assembled_without_debug_information(self) -> None:
+        files = contents([read_model(self.compiled("one"), ())])
+        for place, line in (
+            ("Makefile", r"kernels\.S\.o\): private options = -g0\n"),
+            ("CMakeLists.txt", r"/kernels\.S PROPERTIES COMPILE_OPTIONS -g0\)\n"),
+            ("zephyr/CMakeLists.txt", r"/kernels\.S PROPERTIES COMPILE_OPTIONS -g0\)\n"),
+        ):
+            self.assertRegex(str(files[place]), line)
+
     def test_loaded_kernels_come_as_an_elf(self) -> None:
         files = contents([read_model(self.compiled("one"), ["one"])])
         self.assertIn("src/one/kernels.elf", files)

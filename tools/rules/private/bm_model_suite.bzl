@@ -65,8 +65,8 @@ def bm_model_suite(
     Args:
       name: name of the QEMU firmware.
       models: list of bm_model, usually one.
-      vlens: VLENs in bits to run at, none smaller than that of `isa`. `bazel run` boots at the first
-        one, and instructions are counted there.
+      vlens: VLENs in bits to run at, at least one, none smaller than that of `isa`. `bazel run` boots at the first
+        one, and instructions are counted there. A suite is for harts with vectors; bm_firmware is for others too.
       isa: ISA of the kernels.
       baseline: text with a line for `<name>`; without it there is no test of what the image takes.
       harts: harts that run the models together on QEMU's and Spike's boards and on the one that `--board` names
@@ -80,6 +80,8 @@ def bm_model_suite(
         that takes minutes there.
       **kwargs: attributes of every target, e.g. visibility.
     """
+    if not vlens:
+        fail("vlens of bm_model_suite {} is empty: give at least one VLEN, or use bm_firmware for harts without vectors".format(name))
     on_spike = _env(_SPIKE, vlens[0], isa)
 
     # Counts the same instructions as Spike (//tools/size:counts_test), up to ten times faster, but not for each hart.
