@@ -30,6 +30,15 @@ _SECOND = """%v = stablehlo.constant dense<"0xVALUES"> : tensor<64x16xf32>
   return %1 : tensor<4x16xf32>""".replace(
     "VALUES", np.eye(64, 16, dtype=np.float32).tobytes().hex()
 )
+_SORT = """func.func @main(%x: tensor<8xi32>) -> tensor<8xi32> {
+  %y = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %t = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %t : tensor<i1>
+  }) : (tensor<8xi32>) -> tensor<8xi32>
+  return %y : tensor<8xi32>
+}
+"""
 _SCALAR = "rv64gc"
 _NONE: dict[str, Any] = {}
 
@@ -116,6 +125,17 @@ class KernelLibrariesTest(support.FolderTest):
             "bad-tuning",
             "none of them takes it",
             call=lambda: self.called(never, entry={"library": "f"}),
+        )
+        # A sort is not offered to them.
+        name = "elementwise"
+        tuning = self.write("tuning.json", json.dumps({support.ISA: {name: {"library": "f"}}}))
+        self.refuses(
+            "bad-tuning",
+            name,
+            "it is not offered to them",
+            call=lambda: support.lower_text(
+                _SORT, self.folder / "m", libraries=(library,), tuning=tuning
+            ),
         )
 
 
