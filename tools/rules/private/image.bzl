@@ -30,7 +30,7 @@ IMAGE_ATTRS = LLVM_ATTRS | {
         providers = [BmExecEnvInfo],
     ),
     "run_as": attr.label(
-        doc = "The same for the board that `--board` names, which `bazel run` boots instead, or `//boards:none`.",
+        doc = "The same for the board that `--board` names, which `bazel build` and `run` take instead, or `//boards:none`.",
     ),
     "_flash": attr.label(default = "//tools/flash", executable = True, cfg = tool_transition),
     "_live": attr.label(default = "//tools/emulate:live", executable = True, cfg = tool_transition),
@@ -194,9 +194,13 @@ def _flash_image(ctx, board, elf):
     )
     return out
 
+def _chosen(ctx):
+    """Whether `--board` names a board."""
+    return ctx.attr.run_as and BmFirmwareInfo in ctx.attr.run_as
+
 def _run(ctx, firmware):
     """Returns what `bazel run` starts, as DefaultInfo's fields."""
-    if ctx.attr.run_as and BmFirmwareInfo in ctx.attr.run_as:
+    if _chosen(ctx):
         script = ctx.actions.declare_file(ctx.label.name + ".sh")
         program = ctx.attr.run_as[DefaultInfo].files_to_run.executable
         ctx.actions.symlink(output = script, target_file = program, is_executable = True)
@@ -262,6 +266,13 @@ def image_providers(ctx, image, models = [], report = None):
         "map": [image.map],
         "report": [report] if report else [],
     }
+    if _chosen(ctx):
+        # The files of the board that `--board` names, too.
+        return [
+            DefaultInfo(files = ctx.attr.run_as[DefaultInfo].files, **_run(ctx, firmware)),
+            ctx.attr.run_as[OutputGroupInfo],
+            firmware,
+        ]
     return [
         DefaultInfo(files = depset([file for files in groups.values() for file in files]), **_run(ctx, firmware)),
         OutputGroupInfo(

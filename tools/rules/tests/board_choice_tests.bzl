@@ -1,0 +1,43 @@
+"""What a suite's target is if `--board` names a board."""
+
+load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
+
+def _chooses_impl(ctx):
+    env = analysistest.begin(ctx)
+    target = analysistest.target_under_test(env)
+    for file in target[DefaultInfo].files.to_list() + target[OutputGroupInfo].elf.to_list():
+        asserts.true(
+            env,
+            "._for_{}".format(ctx.attr.isa) in file.basename,
+            "{} is another board's".format(file.basename),
+        )
+    return analysistest.end(env)
+
+def _chooses_test(board):
+    return analysistest.make(
+        _chooses_impl,
+        attrs = {"isa": attr.string(doc = "ISA of the board.", mandatory = True)},
+        config_settings = {str(Label("//boards:board")): str(Label("//boards/" + board))},
+    )
+
+_qemu_virt_rv32_test = _chooses_test("qemu_virt_rv32")
+_bpi_f3_test = _chooses_test("bpi_f3")
+
+def board_choice_tests(name, suite):
+    """Tests that the files of a suite of rv64 are a board's, of 64 and of 32 bits.
+
+    Args:
+      name: name of the test suite.
+      suite: a bm_model_suite.
+    """
+    tests = {"bpi_f3": (_bpi_f3_test, "rv64gcv"), "qemu_virt_rv32": (_qemu_virt_rv32_test, "rv32")}
+    for board, (rule, isa) in tests.items():
+        rule(
+            name = "{}_{}_test".format(name, board),
+            isa = isa,
+            target_under_test = suite,
+        )
+    native.test_suite(
+        name = name,
+        tests = ["{}_{}_test".format(name, board) for board in tests],
+    )
