@@ -107,6 +107,10 @@ class EndsMidwayTest(support.FolderTest):
     def test_an_import(self) -> None:
         arguments = ("import", self.write("model.mlir", support.ADD), "--out", self.folder / "out")
         self.assertEqual(support.bmc(*arguments).status, 0)
+        # What imports no model leaves an earlier import as it is.
+        for source in ("model.py:f", "model.mlr", "modle.mlir"):
+            support.bmc("import", self.folder / source, "--out", self.folder / "out")
+        artifacts.load(self.folder / "out")
         out = self.replace_by_folder(artifacts.CASES_FILE)
         self.assertEqual(support.bmc(*arguments).status, 1)
         self.refuses("not-an-import", "no import.json", call=lambda: artifacts.load(out))

@@ -22,7 +22,7 @@ from bmc.iree import phases
 from bmc.iree.phases import Phase
 from bmc.iree.tool import IreeTool
 from bmc.rewrites.model_context import ModelContext, StateInfo, States, Uses
-from bmc.rewrites.pipeline import FOR_ALL
+from bmc.rewrites.model_pipeline import FOR_ALL
 from bmc.rewrites.runner import Runner
 
 _FILE = "optimized.json"

@@ -34,7 +34,8 @@ from bmc.plan import schedule
 from bmc.plan.tables import Plan
 from bmc.rewrites.context import Context
 from bmc.rewrites.model_context import ModelContext
-from bmc.rewrites.pipeline import FOR_ALL, FOR_TARGET, PIPELINE
+from bmc.rewrites.model_pipeline import FOR_ALL
+from bmc.rewrites.pipeline import FOR_TARGET, PIPELINE
 
 ISA = "rv64gcv_zvl256b"
 AGREES = "IREE's host runtime agrees with the framework"
@@ -121,6 +122,12 @@ class FolderTest(unittest.TestCase):
         path = self.folder / name
         path.write_text(text, encoding="utf-8")
         return path
+
+    def on_host(self, text: str, *inputs: Array) -> spec.Case:
+        """Returns what IREE's host runtime computes of MLIR text, after the rewrites that it needs too."""
+        path = self.write("model.mlir", text)
+        signatures = artifacts.main_signature(*mlir.signature(path, path.name))
+        return reference.HostModel.compile(path, signatures, self.folder / "reproducer").run(inputs)
 
     def refuses(self, kind: str, *parts: str, call: Any) -> BmcError:
         """Asserts that call() raises a BmcError of this kind whose text contains all the parts."""

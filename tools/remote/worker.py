@@ -109,6 +109,7 @@ def room(options: argparse.Namespace) -> list[str]:
 
 
 def _bound(option: str, path: Path) -> list[str]:
+    """Returns bubblewrap's words that show what a path leads to under the same name, none if there is nothing."""
     return [option, str(path.resolve()), str(path)] if path.exists() else []
 
 

@@ -88,9 +88,6 @@ def converted(
       source, options, out: as for import_model().
       finish: adds to a model while its framework is at hand.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    # Written last, so that it is never beside the files of another model or of a part of one.
-    (out / artifacts.IMPORT_FILE).unlink(missing_ok=True)
     if options.quantize == F16:
         options = replace(options, quantize="")  # the framework's model stays as it is
     with quiet.native(), quiet.advice():
@@ -148,8 +145,17 @@ def _import(source: str, options: ImportOptions, out: Path, finish: Finish) -> I
     if _is_factory(source, path):
         return _import_factory(source, options, out, finish)
     _check_options(source, "" if _is_saved_model(path) else path.suffix, options)
-    model = _call(_frontend_of_file(source, path), "import_file")(path, options, out)
+    import_file = _call(_frontend_of_file(source, path), "import_file")
+    _empty(out)
+    model = import_file(path, options, out)
     return model if _is_saved_model(path) else finish(model, options)
+
+
+def _empty(out: Path) -> None:
+    """Makes the folder, or one of an earlier import to one of none, once there is a model to import."""
+    out.mkdir(parents=True, exist_ok=True)
+    # Written last, so that it is never beside the files of another model or of a part of one.
+    (out / artifacts.IMPORT_FILE).unlink(missing_ok=True)
 
 
 def _is_saved_model(path: Path) -> bool:
@@ -210,7 +216,9 @@ def _import_factory(
         )
     with factory.called(source, spec.ModelSpec) as given:
         model = user_cases.of_factory(intake.model_spec(given), options)
-        found = _call(_frontend_of(model), "import_spec")(model, source, options, out)
+        import_spec = _call(_frontend_of(model), "import_spec")
+        _empty(out)
+        found = import_spec(model, source, options, out)
         return finish(found, options)
 
 

@@ -145,13 +145,13 @@ def _normalization(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
 
 
 def _length(graph: Graph, node: Any, _: tuple[int, ...]) -> str:
-    """torch-mlir crashes on it where the dimension has one element, and not on its parts."""
+    """Writes the two ops of a ReduceL2, on which torch-mlir crashes where the dimension has one element."""
     squares = graph.add("ReduceSumSquare", node.input, node, **attributes(node))
     return graph.add("Sqrt", (squares,), node)
 
 
 def _logarithm(graph: Graph, node: Any, _: tuple[int, ...]) -> str:
-    """See _length()."""
+    """Writes the two ops of a ReduceLogSum, on which torch-mlir crashes as on a ReduceL2."""
     given = attributes(node)
     axes = [np.array(given.pop("axes"))] if "axes" in given else node.input[1:]
     total = graph.add("ReduceSum", (node.input[0], *axes), node, **given)

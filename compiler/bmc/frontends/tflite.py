@@ -275,12 +275,13 @@ def _convert(file: TfliteFile, out: Path) -> None:
     converted = _run_converter(data, file, "Bytecode")
     try:
         tflite_rounding.finish(converted, file, out / artifacts.MODEL_FILE)
-    except ir.MLIRError:
+    except ir.MLIRError as error:
         # A left-over TFLite op makes the bytecode unreadable, but the text names it.
         text = _run_converter(data, file, "Text")
         try:
             tflite_rounding.finish(text, file, out / artifacts.MODEL_FILE)
-        except ir.MLIRError as error:
+        except ir.MLIRError:
+            # Not what is wrong with the text, which MLIR cannot read if it has shapes.
             raise BmcError(
                 "op-rejected",
                 f"the converter to TOSA makes no valid module of '{file.name}': {error.error_diagnostics[0].message}",
@@ -343,7 +344,7 @@ def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:
                 reason = factory.first_line(error)
         if reason:
             found = _ERROR.search(messages.getvalue())
-            kind = file.kind_of((found and found["tensor"]) or "")
+            kind = file.kind_of(found["tensor"] or "") if found else ""
             what = f"op '{kind}' of '{file.name}'" if kind else f"'{file.name}'"
             raise BmcError(
                 "op-rejected",

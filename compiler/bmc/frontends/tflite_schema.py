@@ -65,11 +65,10 @@ def constants(model: Any, tensors: Iterable[Any], name: str) -> dict[str, Array]
     found: dict[str, Array] = {}
     for tensor in tensors:
         data, kind = model.buffers[tensor.buffer].data, weight_type(tensor)
-        dims = shape(tensor)
         # The first buffer stands for none, and may be one without bytes.
         if data is None or not kind or not tensor.buffer:
             continue
-        array = np.asarray(data, np.uint8)
+        array, dims = np.asarray(data, np.uint8), shape(tensor)
         if array.nbytes != math.prod(dims) * np.dtype(kind).itemsize:
             raise BmcError(
                 "bad-file",

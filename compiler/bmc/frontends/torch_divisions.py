@@ -3,6 +3,7 @@
 - A remainder has the sign of the divisor. It gets that of the dividend.
 - A quotient of integers that is rounded down is computed in floats, which do not have all integers.
 - A division of bytes by one number crashes torch-mlir's linalg (torch_bytes.py).
+- PyTorch divides bytes by 300 as by 44, its lowest bits.
 - fmod() of integers by a number has no lowering to linalg. It gets a tensor of that number.
 - fmod() of floats subtracts a rounded product, which is another number where the quotient is large or infinite.
 - A quotient of floats that is rounded down is that of PyTorch's fmod(): 1 // 0.1 is 9, because 0.1 is a little more.
@@ -25,18 +26,19 @@ def apply(program: Any) -> None:
     remainders = (aten.fmod.Tensor, aten.fmod.Scalar)
     for node in list(program.graph.nodes):
         if node.target is aten.remainder.Scalar_Tensor:
-            _make_tensors(program.graph, node, is_float=node.meta["val"].is_floating_point())
+            _make_tensors(program.graph, node)
             node.target = aten.remainder.Tensor
         if node.target in (*quotients, *remainders, aten.remainder.Tensor, aten.remainder.Scalar):
+            _cut_numbers(node)
             torch_bytes.widen(program.graph, node)
         if node.target in (aten.remainder.Tensor, aten.remainder.Scalar):
             made = _remainder(program.graph, node)
         elif node.target in quotients and _rounds_down(node):
             is_float = node.meta["val"].is_floating_point()
-            _make_tensors(program.graph, node, is_float=is_float)
+            _make_tensors(program.graph, node)
             made = (_float_quotient if is_float else _quotient)(program.graph, node)
         elif node.target in remainders and node.meta["val"].is_floating_point():
-            _make_tensors(program.graph, node, is_float=True)
+            _make_tensors(program.graph, node)
             x, divisor = node.args
             made = _rest(program.graph, node, x, _tensor(program.graph, node, x, divisor))
         elif node.target is aten.fmod.Scalar:
@@ -50,36 +52,47 @@ def apply(program: Any) -> None:
         program.graph.erase_node(node)
 
 
+def _cut_numbers(node: Any) -> None:
+    """Makes a number what PyTorch makes of it beside integers of fewer bits: its lowest bits."""
+    import torch
+
+    dtype = node.meta["val"].dtype
+    if not dtype.is_floating_point:
+        node.args = tuple(
+            torch.tensor(each).to(dtype).item() if isinstance(each, int) else each
+            for each in node.args
+        )
+
+
 def _rounds_down(node: Any) -> bool:
     return bool(arguments(node).get("rounding_mode", "floor") == "floor")
 
 
-def _make_tensors(graph: Any, node: Any, *, is_float: bool) -> None:
-    """Makes a tensor of a number that is divided, and tensors of floats of integers where the quotient is one."""
+def _make_tensors(graph: Any, node: Any) -> None:
+    """Makes a tensor of a number that is divided, and floats of integers where the result is one."""
     import torch
 
-    aten, dtype = torch.ops.aten, node.meta["val"].dtype
-    x, divisor = node.args[:2]
-    if not isinstance(x, torch.fx.Node):
-        x = call(graph, node, aten.full_like.default, (divisor, x), dtype=dtype)
-    node.args = (x, divisor, *node.args[2:])
-    if is_float:
+    dtype = node.meta["val"].dtype
+    x, divisor, *more = node.args
+    operands = [_tensor(graph, node, divisor, x), divisor]
+    if dtype.is_floating_point:
         operands = [
-            call(graph, node, aten.to.dtype, (each, dtype))
+            call(graph, node, torch.ops.aten.to.dtype, (each, dtype))
             if isinstance(each, torch.fx.Node) and each.meta["val"].dtype != dtype
             else each
-            for each in (x, divisor)
+            for each in operands
         ]
-        node.args = (*operands, *node.args[2:])
+    node.args = (*operands, *more)
 
 
-def _tensor(graph: Any, node: Any, like: Any, divisor: Any) -> Any:
-    """Returns the divisor as a tensor."""
+def _tensor(graph: Any, node: Any, like: Any, operand: Any) -> Any:
+    """Returns an operand as a tensor, which has the type of the result if the operand is a number."""
     import torch
 
-    if isinstance(divisor, torch.fx.Node):
-        return divisor
-    return call(graph, node, torch.ops.aten.full_like.default, (like, divisor))
+    if isinstance(operand, torch.fx.Node):
+        return operand
+    dtype = node.meta["val"].dtype
+    return call(graph, node, torch.ops.aten.full_like.default, (like, operand), dtype=dtype)
 
 
 def _rest(graph: Any, node: Any, x: Any, divisor: Any) -> Any:

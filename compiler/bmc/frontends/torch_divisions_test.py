@@ -68,6 +68,7 @@ def numbers():
     return _spec(
         lambda x, y, u: (
             3 // x, 7.5 // y, y // 2.5, 100 // y, 3 % x, 7.5 % y, 100 % y, torch.fmod(y, 2.5), 200 // u, 200 % u,
+            300 // u, u % 300, torch.fmod(u, -3), torch.fmod(u > 7, 3),
         ), x, y, u,
     )
 

@@ -9,9 +9,7 @@ import ml_dtypes
 import numpy as np
 import support
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import Array, DType
-from bmc.reference import HostModel
+from bmc.dtype import Array
 from bmc.rewrites import brain_floats
 
 _MODEL = """func.func @main(%x: tensor<41xf32>) -> tensor<41x{type}> {{
@@ -41,12 +39,7 @@ class BrainFloatsTest(support.FolderTest):
             _FLOORS: (np.floor(y), "f32"),
             _COMPARISONS: (y > 180, "i1"),
         }[end]
-        path = self.write("model.mlir", _MODEL.format(type=name, end=end))
-        x = TensorInfo("x", DType.F32, _X.shape)
-        result = TensorInfo("r", DType.BOOL if name == "i1" else DType[name.upper()], _X.shape)
-        signature = Signature("main", (x,), (result,))
-        host = HostModel.compile(path, (signature,), self.folder / "reproducer")
-        return host.run((_X,))[0], wanted
+        return self.on_host(_MODEL.format(type=name, end=end), _X)[0], wanted
 
     def test_they_are_rounded(self) -> None:
         for end in (_FLOATS, _INTEGERS, _FLOORS, _COMPARISONS):

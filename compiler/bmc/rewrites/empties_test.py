@@ -8,10 +8,8 @@ from unittest import mock
 import numpy as np
 import support
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import Array, DType
+from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.reference import HostModel
 from bmc.rewrites import empties
 
 _MODEL = """func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
@@ -40,10 +38,7 @@ _FULL = """  %w = arith.constant dense<1.0> : tensor<2x2xf32>
 
 class EmptiesTest(support.FolderTest):
     def computed(self, product: str, x: Array) -> Array:
-        path = self.write("model.mlir", _MODEL.replace("PRODUCT", product))
-        info = TensorInfo("x", DType.F32, x.shape)
-        signature = Signature("main", (info,), (info,))
-        (result,) = HostModel.compile(path, (signature,), self.folder / "r").run((x,))
+        (result,) = self.on_host(_MODEL.replace("PRODUCT", product), x)
         return result
 
     def test_products_over_no_elements(self) -> None:

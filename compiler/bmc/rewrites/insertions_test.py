@@ -8,9 +8,7 @@ from unittest import mock
 import numpy as np
 import support
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import Array, DType
-from bmc.reference import HostModel
+from bmc.dtype import Array
 from bmc.rewrites import insertions
 
 _MODEL = """func.func @main(%x: tensor<1x4x5x8xf32>) -> tensor<1x3x8x9xf32> {
@@ -42,13 +40,8 @@ _PADDED = """  %p = tensor.pad %a low[0, 0, 2, 1] high[0, 0, 3, 2] {
 
 class InsertionsTest(support.FolderTest):
     def answer(self, part: str) -> Array:
-        x = TensorInfo("x", DType.F32, (1, 4, 5, 8))
-        y = TensorInfo("y", DType.F32, (1, 3, 8, 9))
-        path = self.write("model.mlir", _MODEL.replace("@PADDED@", part))
-        signature = Signature("main", (x,), (y,))
-        model = HostModel.compile(path, (signature,), self.folder / "reproducer")
-        values = np.random.default_rng(1).standard_normal(x.shape).astype(np.float32)
-        (result,) = model.run((values,))
+        x = np.random.default_rng(1).standard_normal((1, 4, 5, 8)).astype(np.float32)
+        (result,) = self.on_host(_MODEL.replace("@PADDED@", part), x)
         return result
 
     def test_an_insertion_is_a_pad(self) -> None:

@@ -7,6 +7,7 @@ dimensions are not the first ones.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,17 @@ from iree.compiler import ir
 
 from bmc.ir import constant_arrays, ir_util, stablehlo
 
-_RETURN = "stablehlo.return"
+_CONSTANT, _RETURN = "stablehlo.constant", "stablehlo.return"
+# What computes the same of a tensor, element by element, as of one element.
+_STEPS = tuple(
+    f"stablehlo.{name}"
+    for name in (
+        "abs", "add", "and", "clamp", "compare", "convert", "divide", "exponential", "log", "maximum", "minimum",
+        "multiply", "negate", "not", "or", "power", "select", "sign", "sine", "sqrt", "subtract", "tanh", "xor",
+    )
+)  # fmt: skip
+_BROADCAST = "stablehlo.broadcast_in_dim"
+_VIEWS = (_BROADCAST, "stablehlo.reshape")
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,7 @@ def apply(module: Any, _: object = None) -> None:
 
 
 def _part(op: ir_util.Op, module: Any) -> _Part | None:
-    if len(op.results) != 1:
+    if len(op.results) != 1 or not _is_plain(op):
         return None
     whole, indices, update = op.operands
     numbers = stablehlo.dimension_numbers(op, "scatter_dimension_numbers")
@@ -76,10 +87,13 @@ def _known(value: Any, module: Any) -> list[int] | None:
         return None
     joined = list(itertools.chain.from_iterable(each for each in found if each is not None))
     repeated = joined * (value.type.shape[0] if len(joined) == 1 and value.type.rank else 1)
-    return repeated if len(repeated) == np.prod(value.type.shape, dtype=int) else None
+    return repeated if len(repeated) == math.prod(value.type.shape) else None
 
 
-_VIEWS = ("stablehlo.broadcast_in_dim", "stablehlo.reshape")
+def _is_plain(op: ir_util.Op) -> bool:
+    """Whether the body of a scatter only computes with single elements."""
+    names = {each.operation.name for each in op.regions[0].blocks[0].operations}
+    return names <= {*_STEPS, _CONSTANT, _RETURN}
 
 
 def _updated(op: ir_util.Op, part: _Part) -> Any:
@@ -90,17 +104,33 @@ def _updated(op: ir_util.Op, part: _Part) -> Any:
     block = op.regions[0].blocks[0]
     old, new = block.arguments
     values = {old: stablehlo.sliced(whole, part.kind, part.start, ends), new: update}
+
+    def of_all(one: Any) -> Any:
+        # What the body takes from outside is one number for all elements.
+        return values[one] if one in values else _repeated(one, part.kind.shape)
+
     for each in (made.operation for made in block.operations):
         if each.name == _RETURN:
-            update = values[each.operands[0]]
+            update = of_all(each.operands[0])
             break
         attributes = {name: each.attributes[name] for name in each.attributes}
-        kind = ir.RankedTensorType.get(part.kind.shape, each.results[0].type.element_type)
-        values[each.results[0]] = stablehlo.operation(
-            each.name, kind, *(values[operand] for operand in each.operands), **attributes
-        )
+        (result,) = each.results
+        if each.name == _CONSTANT:
+            number = stablehlo.operation(_CONSTANT, result.type, **attributes)
+            values[result] = _repeated(number, part.kind.shape)
+        else:
+            kind = ir.RankedTensorType.get(part.kind.shape, result.type.element_type)
+            values[result] = stablehlo.operation(
+                each.name, kind, *map(of_all, each.operands), **attributes
+            )
     if part.kind == whole.type:
         return update
     scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
     starts = [stablehlo.constant(np.array(first), scalar) for first in part.start]
     return stablehlo.operation("stablehlo.dynamic_update_slice", whole.type, whole, update, *starts)
+
+
+def _repeated(number: Any, shape: list[int]) -> Any:
+    kind = ir.RankedTensorType.get(shape, number.type.element_type)
+    nowhere = ir.DenseI64ArrayAttr.get([])
+    return stablehlo.operation(_BROADCAST, kind, number, broadcast_dimensions=nowhere)

@@ -9,10 +9,7 @@ import numpy as np
 import support
 from numpy.typing import NDArray
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import DType
 from bmc.errors import BmcError
-from bmc.reference import HostModel
 from bmc.rewrites import known_scatters
 
 _MODEL = """func.func @main(%x: tensor<4x5xf32>, %u: tensor<UPDATExf32>) -> tensor<4x5xf32> {
@@ -46,13 +43,7 @@ class KnownScattersTest(support.FolderTest):
     def answer(
         self, text: str, x: NDArray[np.float32], u: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """Returns what IREE's host runtime computes, which applies the rewrite."""
-        path = self.write("model.mlir", text)
-        infos = tuple(
-            TensorInfo(name, DType.F32, value.shape) for name, value in (("x", x), ("u", u))
-        )
-        signature = Signature("main", infos, (TensorInfo("y", DType.F32, (4, 5)),))
-        (result,) = HostModel.compile(path, (signature,), self.folder / "r").run((x, u))
+        (result,) = self.on_host(text, x, u)
         return result
 
     def test_parts(self) -> None:
@@ -77,6 +68,25 @@ class KnownScattersTest(support.FolderTest):
                 with mock.patch.object(known_scatters, "apply"), self.assertRaises(BmcError):
                     self.answer(text, x, u)
 
+    def test_bodies_with_constants(self) -> None:
+        x = np.arange(20, dtype=np.float32).reshape(4, 5)
+        wanted = x.copy()
+        wanted[:, 2:5] = 2 * x[:, 2:5] + 0.5
+        text = _text("4x3", _ONE, f"{_WINDOW}, scatter_dims_to_operand_dims = [1]")
+        before, _, after = text.partition("    %twice")
+        # JAX writes such bodies for apply(): one number is the body's, one is from outside.
+        body = """    %two = stablehlo.constant dense<2.0> : tensor<f32>
+    %twice = stablehlo.multiply %old, %two : tensor<f32>
+    %c = stablehlo.add %twice, %half : tensor<f32>
+"""
+        half = "  %half = stablehlo.constant dense<0.5> : tensor<f32>\n  %i ="
+        text = before.replace("  %i =", half) + body + after.partition("%new : tensor<f32>\n")[2]
+        np.testing.assert_array_equal(self.answer(text, x, x[:, 2:5]), wanted)
+        # A body that returns one number for all elements.
+        wanted[:, 2:5] = 0.5
+        text = text.replace("return %c", "return %half")
+        np.testing.assert_array_equal(self.answer(text, x, x[:, 2:5]), wanted)
+
     def test_others_stay(self) -> None:
         numbers = f"{_WINDOW}, scatter_dims_to_operand_dims = [1]"
         text = _text("4x3", _ONE, numbers)
@@ -87,6 +97,12 @@ class KnownScattersTest(support.FolderTest):
             # A place that is computed, and several.
             text.replace("%u: tensor<4x3xf32>)", "%u: tensor<4x3xf32>, %b: tensor<1xi32>)").replace(
                 "  %b = stablehlo.constant dense<2> : tensor<1xi32>\n", ""
+            ),
+            # A body that does more than compute with single elements.
+            text.replace(
+                "%c = stablehlo.subtract %twice, %new",
+                "%z = stablehlo.reshape %new : (tensor<f32>) -> tensor<f32>\n"
+                "    %c = stablehlo.subtract %twice, %z",
             ),
         ):
             self.assertEqual(

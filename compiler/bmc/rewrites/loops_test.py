@@ -9,9 +9,6 @@ from unittest import mock
 import numpy as np
 import support
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import DType
-from bmc.reference import HostModel
 from bmc.rewrites import loops
 
 # The report's model adds x to itself until its first element is 30 or more, if it is to begin at all.
@@ -40,21 +37,14 @@ _OUTER_VALUE = """func.func @main(%go: i1, %x: f32, %y: i32) -> (i32, f32) {
   return %0#0, %0#1 : i32, f32
 }
 """
+_X = np.array([7, 1, 2, 3], np.float32)
 
 
 class LoopsTest(support.FolderTest):
-    def host(self) -> HostModel:
-        go, x = TensorInfo("go", DType.BOOL, ()), TensorInfo("x", DType.F32, (4,))
-        path = self.write("model.mlir", _MODEL)
-        signature = Signature("main", (go, x), (x,))
-        return HostModel.compile(path, (signature,), self.folder / "reproducer")
-
     def test_a_loop_that_carries_its_test(self) -> None:
-        model = self.host()
-        x = np.array([7, 1, 2, 3], np.float32)
         for go, times in ((True, 5), (False, 1)):
-            (result,) = model.run((np.array(go), x))
-            np.testing.assert_array_equal(result, x * times)
+            (result,) = self.on_host(_MODEL, np.array(go), _X)
+            np.testing.assert_array_equal(result, _X * times)
 
     def test_it_compiles_for_the_target(self) -> None:
         support.compile_text(_MODEL, self.folder)
@@ -62,7 +52,11 @@ class LoopsTest(support.FolderTest):
     def test_iree_refuses_it(self) -> None:
         # If this fails, IREE has mended what the report says, and the rewrite can go.
         with mock.patch.object(loops, "apply"):
-            self.refuses("op-rejected", "target materialization", call=self.host)
+            self.refuses(
+                "op-rejected",
+                "target materialization",
+                call=lambda: self.on_host(_MODEL, np.array(True), _X),
+            )
 
     def test_a_value_from_outside_the_loop(self) -> None:
         text = support.rewritten(_OUTER_VALUE, loops.apply)

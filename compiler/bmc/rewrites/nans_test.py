@@ -7,9 +7,6 @@ import unittest
 import numpy as np
 import support
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import DType
-from bmc.reference import HostModel
 from bmc.rewrites import nans
 
 _SORT = """func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
@@ -56,11 +53,8 @@ class NansTest(support.FolderTest):
     def test_a_sort_of_stablehlo_too(self) -> None:
         nan = np.float32("nan")
         x = np.array([1, nan, -np.inf, 3, nan, 2, np.inf, 0], np.float32)
-        info = TensorInfo("x", DType.F32, (8,))
         for kind, expected in (("GT", -np.sort(-x)), ("LT", np.sort(x))):
-            path = self.write("model.mlir", _STABLEHLO.replace("KIND", kind))
-            signature = Signature("main", (info,), (info,))
-            (got,) = HostModel.compile(path, (signature,), self.folder).run((x,))
+            (got,) = self.on_host(_STABLEHLO.replace("KIND", kind), x)
             expected = np.roll(expected, 2) if kind == "GT" else expected
             np.testing.assert_array_equal(got, expected)
 

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import support
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import Array, DType
-from bmc.reference import HostModel
+from bmc.dtype import Array
 from bmc.rewrites import normalizations
 
 
@@ -52,13 +50,7 @@ def _ops(text: str) -> list[str]:
 
 class NormalizationsTest(support.FolderTest):
     def host(self, text: str) -> Array:
-        x = TensorInfo("x", DType.F32, (1, 4, 2))
-        y = TensorInfo("y", DType.F32, (1, 4, 3))
-        path = self.write("model.mlir", text)
-        model = HostModel.compile(
-            path, (Signature("main", (x,), (y,)),), self.folder / "reproducer"
-        )
-        (result,) = model.run((_X,))
+        (result,) = self.on_host(text, _X)
         return result
 
     def test_the_weights_are_multiplied(self) -> None:

@@ -8,9 +8,7 @@ from unittest import mock
 import numpy as np
 import support
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import Array, DType
-from bmc.reference import HostModel
+from bmc.dtype import Array
 from bmc.rewrites import powers
 
 # Exponents whose powers IREE computes rightly as they are.
@@ -62,10 +60,7 @@ class PowersTest(support.FolderTest):
     def computed(self, text: str, *inputs: Array) -> Array:
         """Runs a function of tensors of one shape, T in its text."""
         kind = f"tensor<{'x'.join(map(str, inputs[0].shape))}xf32>"
-        path = self.write("model.mlir", text.replace("T", kind))
-        infos = tuple(TensorInfo(f"x{i}", DType.F32, x.shape) for i, x in enumerate(inputs))
-        signature = Signature("main", infos, infos[:1])
-        (result,) = HostModel.compile(path, (signature,), self.folder / "r").run(inputs)
+        (result,) = self.on_host(text.replace("T", kind), *inputs)
         return result
 
     def same(self, got: Array, wanted: Array, *inputs: Array) -> None:
@@ -147,12 +142,8 @@ class PowersTest(support.FolderTest):
 }"""
             for letter, kind in zip("ABR", shapes, strict=True):
                 text = text.replace(f" {letter}", f" {kind}").replace(f"({letter}", f"({kind}")
-            path = self.write("model.mlir", text)
-            infos = [TensorInfo(n, DType.F32, x.shape) for n, x in zip("xy", (first, second))]  # noqa: B905
-            result = TensorInfo("r", DType.F32, wanted.shape)
-            signature = Signature("main", tuple(infos), (result,))
-            host = HostModel.compile(path, (signature,), self.folder / "r")
-            self.same(host.run((first, second))[0], wanted, bases, exponents)
+            (got,) = self.on_host(text, first, second)
+            self.same(got, wanted, bases, exponents)
 
     def test_even_exponents_cost_little(self) -> None:
         text = _rewritten(_raised(4.0))
@@ -195,14 +186,11 @@ class PowersTest(support.FolderTest):
 
     def test_doubles(self) -> None:
         text = _of_tensors("power").replace("T", "tensor<6xf64>")
-        path = self.write("model.mlir", text)
         x, y = np.array([-2, 0, -3, -0.0, -_INF, 2]), np.array([3, 0, 2, 3, 3, -1.0])
-        infos = tuple(TensorInfo(name, DType.F64, (6,)) for name in "xy")
-        signatures = (Signature("main", infos, infos[:1]),)
-        (got,) = HostModel.compile(path, signatures, self.folder / "r").run((x, y))
+        (got,) = self.on_host(text, x, y)
         self.same(got, np.power(x, y), x, y)
         with mock.patch.object(powers, "apply"):
-            (got,) = HostModel.compile(path, signatures, self.folder / "r").run((x, y))
+            (got,) = self.on_host(text, x, y)
             self.assertTrue(np.isnan(got).any())
 
     def test_angles_of_zeros_are_nan_in_iree(self) -> None:

@@ -8,10 +8,7 @@ from unittest import mock
 import numpy as np
 import support
 
-from bmc import dtype
-from bmc.artifacts import Signature, TensorInfo
 from bmc.dtype import Array
-from bmc.reference import HostModel
 from bmc.rewrites import quotients
 
 _MODEL = """#id = affine_map<(i, j) -> (i, j)>
@@ -45,18 +42,12 @@ _KNOWN = """func.func @main(%x: tensor<4xi32>) -> tensor<4xi32> {
 
 
 class QuotientsTest(support.FolderTest):
-    def computed(self, text: str, x: Array, y: Array, results: int) -> tuple[Array, ...]:
-        path = self.write("model.mlir", text)
-        infos = [TensorInfo(name, dtype.from_numpy(a), a.shape) for name, a in (("x", x), ("y", y))]
-        signature = Signature("main", tuple(infos), (infos[0],) * results)
-        return HostModel.compile(path, (signature,), self.folder / "r").run((x, y))
-
     def all_kinds(self, kind: type) -> tuple[Array, ...]:
         text = _MODEL.replace("ALL", ", ".join(["RESULT"] * 4)).replace(
             "RESULT", "tensor<5x9xTYPE>"
         )
         text = text.replace("TYPE", f"i{8 * np.dtype(kind).itemsize}")
-        return self.computed(text, *_numbers(kind), results=4)
+        return self.on_host(text, *_numbers(kind))
 
     def test_narrow_and_wide_integers(self) -> None:
         for kind in (np.int8, np.int64):
@@ -66,7 +57,7 @@ class QuotientsTest(support.FolderTest):
                 np.testing.assert_array_equal(got, wanted, f"result {number} of {kind}")
 
     def test_tosa(self) -> None:
-        (got,) = self.computed(_TOSA, *_numbers(np.int32), results=1)
+        (got,) = self.on_host(_TOSA, *_numbers(np.int32))
         np.testing.assert_array_equal(got, _wanted(np.int32)[0])
 
     def test_it_is_needed(self) -> None:

@@ -8,10 +8,8 @@ from unittest import mock
 import numpy as np
 import support
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import Array, DType
+from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.reference import HostModel
 from bmc.rewrites import reversals
 
 _MODEL = """func.func @main(%x: tensor<5x11xf32>) -> tensor<2x3xf32> {
@@ -31,14 +29,8 @@ _WHOLE = """func.func @main(%x: tensor<5x11xf32>) -> tensor<5x3xf32> {
 class ReversalsTest(support.FolderTest):
     def computed(self, dims: str) -> tuple[Array, Array]:
         """Returns an image and the part of it that the model makes."""
-        path = self.write("model.mlir", _MODEL.replace("DIMS", dims))
         x = np.arange(55, dtype=np.float32).reshape(5, 11)
-        signature = Signature(
-            "main",
-            (TensorInfo("x", DType.F32, (5, 11)),),
-            (TensorInfo("y", DType.F32, (2, 3)),),
-        )
-        (result,) = HostModel.compile(path, (signature,), self.folder / "r").run((x,))
+        (result,) = self.on_host(_MODEL.replace("DIMS", dims), x)
         return x, result
 
     def test_slices_with_steps(self) -> None:

@@ -12,7 +12,7 @@ from bmc.errors import BmcError, InternalError
 from bmc.ir import ir_util
 from bmc.iree import phases
 from bmc.iree.tool import IreeTool
-from bmc.rewrites import pipeline, runner
+from bmc.rewrites import model_pipeline, runner
 from bmc.rewrites.model_context import ModelContext
 from bmc.rewrites.rewrite import Rewrite
 from bmc.rewrites.runner import Runner, Stopped
@@ -74,8 +74,8 @@ class RunnerTest(support.FolderTest):
         return seen[0] if seen else stopped.exception.text
 
     def test_a_new_rewrite_is_one_line_in_the_tuple(self) -> None:
-        self.assertIn("stablehlo.add", self.run_only(*pipeline.FOR_ALL))
-        changed = self.run_only(*pipeline.FOR_ALL, _TRIVIAL)
+        self.assertIn("stablehlo.add", self.run_only(*model_pipeline.FOR_ALL))
+        changed = self.run_only(*model_pipeline.FOR_ALL, _TRIVIAL)
         self.assertNotIn("stablehlo.add", changed)
         self.assertIn("stablehlo.multiply", changed)
 

@@ -8,9 +8,7 @@ from unittest import mock
 import numpy as np
 import support
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import Array, DType
-from bmc.reference import HostModel
+from bmc.dtype import Array
 from bmc.rewrites import sorts
 
 _SORT = """func.func @main(%x: tensor<8xi32>) -> (tensor<8xi32>, tensor<8xi32>) {
@@ -65,11 +63,7 @@ _X = np.array([2, 1, 2, 1, 2, 1, 0, 0], np.int32)
 
 class SortsTest(support.FolderTest):
     def answer(self, text: str) -> tuple[Array, Array]:
-        path = self.write("model.mlir", text)
-        shape = (3,) if "slice" in text else (8,)
-        outputs = tuple(TensorInfo(name, DType.I32, shape) for name in "vi")
-        signature = Signature("main", (TensorInfo("x", DType.I32, (8,)),), outputs)
-        values, places = HostModel.compile(path, (signature,), self.folder).run((_X,))
+        values, places = self.on_host(text, _X)
         return values, places
 
     def test_equal_elements_stay_in_order(self) -> None:
@@ -102,11 +96,8 @@ class SortsTest(support.FolderTest):
             self.assertEqual(len(constants), 2, text)
 
     def test_what_something_else_reads_is_not_sorted(self) -> None:
-        path = self.write("model.mlir", _CALLED)
-        info = TensorInfo("x", DType.F32, (4,))
-        signature = Signature("main", (info,), (info, info))
         x = np.array([3, 1, 2, 0], np.float32)
-        kept, ordered = HostModel.compile(path, (signature,), self.folder).run((x,))
+        kept, ordered = self.on_host(_CALLED, x)
         np.testing.assert_array_equal(kept, 2 * x)
         np.testing.assert_array_equal(ordered, np.sort(2 * x))
 

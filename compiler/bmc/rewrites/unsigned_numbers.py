@@ -1,7 +1,8 @@
 """Gives unsigned integers a sign where IREE has no kernel for them, or takes them for others.
 
 IREE takes an index of 255 in unsigned bytes for -1. It cannot reverse unsigned integers, and neither scatter nor reduce
-windows of them. Integers of more bits have the same values and, cut off again, the same sums and products.
+windows of them. Integers of more bits have the same values and, cut off again, the same sums, products and extrema;
+but what is larger after a sum is not what is larger after it was cut off.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def apply(module: Any, _: object = None) -> None:
             numbers = [*range(count), *range(len(op.operands) - count, len(op.operands))]
             if op.name == _SCATTER:
                 _convert(op, [count])
-            if all(each.name in (*_STEPS, _RETURN) for each in _body(op)):
+            names = [each.name for each in _body(op)]
+            if names == [_RETURN] or (names[1:] == [_RETURN] and names[0] in _STEPS):
                 _compute(op, numbers)
 
 

@@ -10,10 +10,7 @@ import numpy as np
 import support
 from numpy.typing import NDArray
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import DType
 from bmc.errors import BmcError
-from bmc.reference import HostModel
 from bmc.rewrites import unsigned_numbers
 
 _GATHER = """func.func @main(%x: tensor<256xui8>, %i: tensor<6x1xui8>) -> tensor<6xui8> {
@@ -65,12 +62,7 @@ def _scattered(step: Any) -> NDArray[np.uint8]:
 
 class UnsignedNumbersTest(support.FolderTest):
     def answer(self, text: str) -> NDArray[Any]:
-        """Returns what IREE's host runtime computes, which applies the rewrite."""
-        path = self.write("model.mlir", text)
-        infos = (TensorInfo("x", DType.U8, (256,)), TensorInfo("i", DType.U8, (6, 1)))
-        size = 6 if text == _GATHER else 256
-        signature = Signature("main", infos, (TensorInfo("y", DType.U8, (size,)),))
-        (result,) = HostModel.compile(path, (signature,), self.folder / "r").run((_X, _I[:, None]))
+        (result,) = self.on_host(text, _X, _I[:, None])
         return result
 
     def test_indices(self) -> None:
@@ -86,6 +78,15 @@ class UnsignedNumbersTest(support.FolderTest):
             (_WINDOW, largest),
         ):
             np.testing.assert_array_equal(self.answer(text), wanted)
+
+    def test_several_steps(self) -> None:
+        # The larger one of sums is another if the sums are not cut off.
+        text = _SCATTER.replace("STEP", "add").replace(
+            "    stablehlo.return %c :",
+            "    %d = stablehlo.maximum %c, %a : tensor<ui8>\n    stablehlo.return %d :",
+        )
+        once = _scattered(lambda old, new: np.maximum(old + new, old))
+        np.testing.assert_array_equal(self.answer(text), once)
 
     def test_reversals(self) -> None:
         np.testing.assert_array_equal(self.answer(_REVERSE), _X[::-1])

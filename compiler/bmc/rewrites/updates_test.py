@@ -8,9 +8,7 @@ from unittest import mock
 import numpy as np
 import support
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import Array, DType
-from bmc.reference import HostModel
+from bmc.dtype import Array
 from bmc.rewrites import updates
 
 _X = "tensor<4x5xf32>"
@@ -36,14 +34,8 @@ _ROWS = f"""func.func @main(%x: {_X}, %i: tensor<i32>) -> {_X} {{
 
 class UpdatesTest(support.FolderTest):
     def computed(self, row: int, column: int) -> Array:
-        tensors = [
-            TensorInfo("x", DType.F32, (4, 5)),
-            *(TensorInfo(n, DType.I32, ()) for n in "ij"),
-        ]
-        signature = Signature("main", tuple(tensors), (tensors[0],))
-        path = self.write("model.mlir", _OVER_ITSELF)
-        model = HostModel.compile(path, (signature,), self.folder / "reproducer")
-        (result,) = model.run((_numbers(), np.array(row, np.int32), np.array(column, np.int32)))
+        place = np.array(row, np.int32), np.array(column, np.int32)
+        (result,) = self.on_host(_OVER_ITSELF, _numbers(), *place)
         return result
 
     def test_parts_that_overlap(self) -> None:

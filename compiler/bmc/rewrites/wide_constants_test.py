@@ -8,9 +8,6 @@ from unittest import mock
 import numpy as np
 import support
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import DType
-from bmc.reference import HostModel
 from bmc.rewrites import wide_constants
 
 _X = "tensor<2xf32>"
@@ -61,11 +58,7 @@ _WIDE = """func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> {
 
 class WideConstantsTest(support.FolderTest):
     def run_host(self, text: str = _CLAMP) -> list[float]:
-        tensor = TensorInfo("x", DType.F32, (2,))
-        signature = Signature("main", (tensor,), (tensor,))
-        path = self.write("model.mlir", text)
-        model = HostModel.compile(path, (signature,), self.folder / "reproducer")
-        (result,) = model.run((np.array([-1, 1], np.float32),))
+        (result,) = self.on_host(text, np.array([-1, 1], np.float32))
         return [float(number) for number in result]
 
     def test_a_clamp_returns_its_limits(self) -> None:

@@ -8,9 +8,7 @@ from unittest import mock
 import numpy as np
 import support
 
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import Array, DType
-from bmc.reference import HostModel
+from bmc.dtype import Array
 from bmc.rewrites import widenings
 
 _DOT = """func.func @main(%x: tensor<2x3xui8>, %y: tensor<3x4xf32>) -> tensor<2x4xf32> {
@@ -57,14 +55,8 @@ _Y = np.arange(250, 238, -1).reshape(3, 4)
 class WideningsTest(support.FolderTest):
     def computed(self, text: str) -> tuple[Array, Array]:
         """Returns what IREE computes, and what it must be."""
-        integers = text in (_INTEGERS, _DIRECT)
-        kinds = (DType.U8, DType.I32) if integers else (DType.F32, DType.F32)
-        second, result = TensorInfo("y", kinds[0], (3, 4)), TensorInfo("r", kinds[1], (2, 4))
-        signature = Signature("main", (TensorInfo("x", DType.U8, (2, 3)), second), (result,))
-        path = self.write("model.mlir", text)
-        host = HostModel.compile(path, (signature,), self.folder / "reproducer")
-        y = _Y.astype(kinds[0].numpy)
-        (got,) = host.run((_X, y))
+        y = _Y.astype(np.uint8 if text in (_INTEGERS, _DIRECT) else np.float32)
+        (got,) = self.on_host(text, _X, y)
         return got, _X.astype(np.int32) @ _Y
 
     def test_bytes_above_127(self) -> None:
@@ -82,17 +74,11 @@ class WideningsTest(support.FolderTest):
         # The byte of a count ends at 256.
         x = np.arange(600) < np.array([[256], [512]])
         y = np.arange(4) < np.array([[3]] * 600)
-        sizes = {"x": x.shape, "y": y.shape, "r": (2, 4)}
-        tensors = {name: TensorInfo(name, DType.BOOL, shape) for name, shape in sizes.items()}
-        signature = Signature("main", (tensors["x"], tensors["y"]), (tensors["r"],))
-        path = self.write("model.mlir", _TRUTHS)
-
-        def computed() -> Array:
-            return HostModel.compile(path, (signature,), self.folder / "r").run((x, y))[0]
-
-        np.testing.assert_array_equal(computed(), x @ y)
+        (got,) = self.on_host(_TRUTHS, x, y)
+        np.testing.assert_array_equal(got, x @ y)
         with mock.patch.object(widenings, "apply"):
-            self.assertFalse(np.array_equal(computed(), x @ y))
+            (got,) = self.on_host(_TRUTHS, x, y)
+            self.assertFalse(np.array_equal(got, x @ y))
 
     def test_each_value_is_looked_at_once(self) -> None:
         # There are 2 ** 40 ways from the product to the input.

@@ -5,7 +5,10 @@ load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 def _chooses_impl(ctx):
     env = analysistest.begin(ctx)
     target = analysistest.target_under_test(env)
-    for file in target[DefaultInfo].files.to_list() + target[OutputGroupInfo].elf.to_list():
+    files = target[DefaultInfo].files.to_list()
+    images = target[OutputGroupInfo].elf.to_list()
+    asserts.true(env, files and images, "the suite has no files, or no images")
+    for file in files + images:
         asserts.true(
             env,
             "._for_{}".format(ctx.attr.isa) in file.basename,
