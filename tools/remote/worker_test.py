@@ -98,9 +98,9 @@ class WorkerTest(unittest.TestCase):
             self.assertIn("tools/remote/", (self.folder / "store/action" / name).read_text())
 
     def seen_by_the_server(self, started: int) -> tuple[bool, bool]:
-        """Returns whether BuildBox sees its store, and what else is in the folder that the store is in."""
-        secret = self.folder / "secret"
-        secret.touch()
+        """Returns whether BuildBox sees its store, and a folder that everybody may read."""
+        other_folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        other_folder.chmod(0o755)
         end = time.monotonic() + 30
         while time.monotonic() < end:
             for process in action.tree(started):
@@ -109,7 +109,7 @@ class WorkerTest(unittest.TestCase):
                     program = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0]
                     store, other = (
                         Path(f"/proc/{process}/root{path}").exists()
-                        for path in (self.folder / "store/cas", secret)
+                        for path in (self.folder / "store/cas", other_folder)
                     )
                     if program.endswith(b"casd") and store:
                         return store, other
