@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import json
 import os
 import resource
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import time
@@ -36,8 +38,35 @@ _NOTHING = {"PATH": "/usr/bin:/bin"}
 # Inside, where only the action's own threads count. A limit that is lower already stays. The action's environment comes
 # last, because shells and loaders do what some variables say.
 _LIMITED = 'ulimit -u "$0" 2> /dev/null; exec env -i -- "$@"'
+# Files are looked at for a twentieth of the time, at most, and not in an action's first second.
+_WALK_SHARE, _WALK_SECONDS = 20, 1.0
 # What /proc calls a file that has no name and lies in memory.
 _IN_MEMORY = "/memfd:"
+# A filter of seccomp(2) in BPF: code, steps if true, steps if not, number. Nobody makes shared memory, queues or
+# semaphores of System V, which need no process and cannot be counted from outside. The calls are those of Linux for
+# x86-64 (shmget 29, semget 64, msgget 68; those of x32 begin at 2**30) and for i386 (ipc 117, semget 393, shmget 395,
+# msgget 399).
+_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_ARCHITECTURE, _NUMBER = 4, 0
+_X86_64, _X32 = 0xC000003E, 1 << 30
+_ALLOW, _NOT_THERE = 0x7FFF0000, 0x00050000 | errno.ENOSYS
+_FILTER = (
+    (_LOAD, 0, 0, _ARCHITECTURE),
+    (_EQUAL, 0, 6, _X86_64),
+    (_LOAD, 0, 0, _NUMBER),
+    (_AT_LEAST, 9, 0, _X32),
+    (_EQUAL, 8, 0, 29),
+    (_EQUAL, 7, 0, 64),
+    (_EQUAL, 6, 0, 68),
+    (_RETURN, 0, 0, _ALLOW),
+    (_LOAD, 0, 0, _NUMBER),
+    (_EQUAL, 3, 0, 117),
+    (_EQUAL, 2, 0, 393),
+    (_EQUAL, 1, 0, 395),
+    (_EQUAL, 0, 1, 399),
+    (_RETURN, 0, 0, _NOT_THERE),
+    (_RETURN, 0, 0, _ALLOW),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,12 +75,14 @@ class Limits:
 
     Attributes:
       output: bytes that it writes, all files together, and those of its /tmp and of its /dev/shm.
+      files: files and folders that it makes, those of its /tmp and of its /dev/shm among them.
       processes: processes and threads at a time.
       memory: bytes of memory of all its processes at a time.
       seconds: how long it may take.
     """
 
     output: int = 2 << 30
+    files: int = 100_000
     processes: int = 512
     memory: int = 8 << 30
     seconds: int = 3600
@@ -102,7 +133,10 @@ def run(bwrap: str, arguments: Sequence[str], limits: Limits) -> int:
     root = _root(arguments)
     watch = Watch(limits, root)
     # An action can read what bubblewrap was started with: it is process 1 there.
-    action = subprocess.Popen([bwrap, *confined(arguments, limits)], env=_NOTHING, preexec_fn=limit)
+    calls = _filter()
+    words = [bwrap, "--seccomp", str(calls), *confined(arguments, limits)]
+    action = subprocess.Popen(words, env=_NOTHING, preexec_fn=limit, pass_fds=[calls])
+    os.close(calls)
     while True:
         try:
             status = action.wait(_LOOK_SECONDS)
@@ -117,6 +151,15 @@ def run(bwrap: str, arguments: Sequence[str], limits: Limits) -> int:
             if status in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ):
                 raise _too_much("writes a file of more than", _size(limits.output), "output")
             return status if status >= 0 else 128 - status
+
+
+def _filter() -> int:
+    """Returns an open file with the filter of system calls."""
+    reader, writer = os.pipe()
+    with open(writer, "wb") as program:
+        for instruction in _FILTER:
+            program.write(struct.pack("=HBBI", *instruction))
+    return reader
 
 
 def _root(arguments: Sequence[str]) -> Path | None:
@@ -146,6 +189,7 @@ class Watch:
         self._begun = time.time()
         self._end = time.monotonic() + limits.seconds
         self._look_at = limits.output
+        self._walk_at = time.monotonic() + _WALK_SECONDS
 
     def look(self, process: int) -> ActionError | None:
         """Returns what is wrong with a process and all that it has started."""
@@ -173,24 +217,47 @@ class Watch:
             what = f"{limits.processes} processes and threads"
             return _too_much("starts more than", what, "processes")
         # Pipes count too, and looking at all files takes long.
-        if passed > self._look_at or written > limits.output:
+        if passed > self._look_at or written > limits.output or time.monotonic() > self._walk_at:
             self._look_at = passed + limits.output // 4
-            if self._written() + written > limits.output:
+            made, of_files = self._made(process)
+            if of_files + written > limits.output:
                 return _too_much("writes more than", _size(limits.output), "output")
+            if made > limits.files:
+                return _too_much("makes more than", f"{limits.files} files and folders", "files")
         return None
 
-    def _written(self) -> int:
-        """Returns the bytes of files that are newer than the action."""
-        total = 0
-        for folder, _, names in os.walk(self._root or "/dev/null"):
-            for name in names:
-                try:
-                    status = os.lstat(os.path.join(folder, name))
-                except OSError:
-                    continue
-                if max(status.st_mtime, status.st_ctime) >= self._begun:
-                    total += status.st_size
-        return total
+    def _made(self, process: int) -> tuple[int, int]:
+        """Returns how many files and folders are newer than the action, and the bytes of those that are in its root."""
+        begun = time.monotonic()
+        made = total = 0
+        for top in self._tops(process):
+            for folder, folders, names in os.walk(top):
+                for name in (*folders, *names):
+                    try:
+                        status = os.lstat(os.path.join(folder, name))
+                    except OSError:
+                        continue
+                    if max(status.st_mtime, status.st_ctime) >= self._begun:
+                        made += 1
+                        # What is in memory has a size of its own.
+                        if top == self._root and not stat.S_ISDIR(status.st_mode):
+                            total += status.st_size
+        now = time.monotonic()
+        self._walk_at = now + max(_WALK_SECONDS, _WALK_SHARE * (now - begun))
+        return made, total
+
+    def _tops(self, process: int) -> Iterator[Path]:
+        """Yields the folder that the action writes to, and its folders in memory, which are seen from inside."""
+        if self._root is None:
+            return
+        yield self._root
+        for one in tree(process):
+            inside = Path(f"/proc/{one}/root")
+            with contextlib.suppress(OSError):
+                if inside.samefile(self._root):
+                    yield inside / "tmp"
+                    yield inside / "dev/shm"
+                    return
 
 
 def _unnamed(process: int) -> dict[tuple[int, int], tuple[int, bool]]:

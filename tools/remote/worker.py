@@ -225,6 +225,7 @@ def _parser() -> argparse.ArgumentParser:
     for limit, kind, what in (
         ("memory", _bytes, "of memory, such as 8G"),
         ("output", _bytes, "it may write, such as 2G"),
+        ("files", _count, "files and folders it makes"),
         ("processes", _count, "processes and threads"),
         ("seconds", _count, "seconds"),
     ):
@@ -259,8 +260,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _count(text: str) -> int:
-    if not re.fullmatch(r"[1-9]\d{0,3}", text):
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 9999")
+    if not re.fullmatch(r"[1-9]\d{0,6}", text):
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 9999999")
     return int(text)
 
 

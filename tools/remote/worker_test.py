@@ -184,14 +184,14 @@ class WorkerTest(unittest.TestCase):
 
     def test_values_that_mean_nothing(self) -> None:
         for argument, sentence in {
-            "--jobs=0": "0 is not a number from 1 to 9999",
-            "--jobs=many": "many is not a number from 1 to 9999",
+            "--jobs=0": "0 is not a number from 1 to 9999999",
+            "--jobs=many": "many is not a number from 1 to 9999999",
             "--listen=8980": "8980 is not like 127.0.0.1:8980",
             "--listen=:8980": ":8980 is not like 127.0.0.1:8980",
             "--listen=localhost:70000": "localhost:70000 is not like 127.0.0.1:8980",
             "--size=50": "50 is not like 50G",
             "--memory=8": "8 is not like 50G",
-            "--processes=0": "0 is not a number from 1 to 9999",
+            "--processes=0": "0 is not a number from 1 to 9999999",
         }.items():
             with self.subTest(argument):
                 self.assertIn(sentence, self.refusal(argument))
@@ -255,8 +255,16 @@ class ActionTest(unittest.TestCase):
                 "takes more than 100 MiB of memory",
             ),
             ("sleep 60", {"seconds": 1}, "takes more than 1 s"),
+            *(
+                (
+                    f"cd {place}; mkdir d; touch d/{{1..60}}; sleep 60",
+                    {"files": 60},
+                    "makes more than 60 files",
+                )
+                for place in ("/", "/tmp", "/dev/shm")
+            ),
         ):
-            with self.subTest(sentence):
+            with self.subTest(script):
                 status, said = self.act(script, **limits)
                 self.assertEqual(status, 1)
                 (name,) = limits
@@ -308,6 +316,11 @@ class ActionTest(unittest.TestCase):
         status, said = self.act(code, program=sys.executable, more=python, memory=150 * mega)
         self.assertEqual(status, 1)
         self.assertIn("takes more than 150 MiB of memory", said)
+
+    def test_nothing_stays_in_memory_without_a_process(self) -> None:
+        """Shared memory, semaphores and queues of System V."""
+        _, said = self.act("ipcmk -M 100000000; ipcmk -S 1; ipcmk -Q; ipcs -m")
+        self.assertEqual(said.count("Function not implemented"), 3, said)
 
     def test_closed_folders_are_opened_for_who_removes_them(self) -> None:
         self.assertEqual(self.act("mkdir -p a/b; chmod 0 a/b; chmod 0 a")[0], 0)

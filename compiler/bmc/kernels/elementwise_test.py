@@ -252,6 +252,9 @@ func.func @f(%x: memref<6x20xi8>, %y: {to}) {{
             self.assertEqual([node.op for node in it.nodes].count("lookup"), 2)
             self.assertEqual(it.lanes.extent, wide)
             self.agrees(it)
+        twice = "%twice = arith.muli %i, %i : index\n    %place = arith.addi %twice, %c128"
+        with self.assertRaisesRegex(Unsupported, "an epilogue with arith.muli to index"):
+            self.read(_LOOKUP.replace("%place = arith.addi %i, %c128", twice))
 
     def test_functions(self) -> None:
         for name in ("erf", "exp", "tanh"):

@@ -66,6 +66,15 @@ class LinesTest(KernelCase):
                 with self.subTest(dtype=dtype, value=value, size=size, **more):
                     self.agrees(_depthwise(size, 3, dtype, value=value, **more), write=lines.write)
 
+    def test_weights_that_are_far_apart(self) -> None:
+        """No instruction reaches from one to the next."""
+        product = _depthwise((9, 16), 3)
+        spread = [
+            replace(loop, strides=(600 * loop.strides[0], *loop.strides[1:]))
+            for loop in product.sums
+        ]
+        self.agrees(replace(product, sums=tuple(spread)), write=lines.write)
+
     def test_one_line_without_a_loop_over_lines(self) -> None:
         product = _depthwise((3, 16), 3, low=(0, 1), high=(0, 1))
         self.assertEqual([loop.extent for loop in product.grid], [16])

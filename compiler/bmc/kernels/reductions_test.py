@@ -157,6 +157,14 @@ class ReductionsTest(unittest.TestCase):
                 with self.subTest(old=old, new=new):
                     self.agrees(self.read(text.format(**dtype, image="d0, d1")))
 
+    def test_a_step_with_three_values_at_a_time(self) -> None:
+        """They and the sum of lanes do not fit into groups of 8 registers."""
+        three = """%p = arith.mulf %a, %c3 : f32
+    %q = arith.addf %a, %c3 : f32
+    %pq = arith.mulf %p, %q : f32
+    %wide = arith.addf %pq, %a : f32"""
+        self.agrees(self.read(_TEXT.format(**_FLOATS | {"wide": three}, **_LINES)))
+
     def test_windows(self) -> None:
         it = self.read(_WINDOWS)
         self.assertEqual(it.dtypes[RESULT:], ("f32", "f32"))

@@ -72,6 +72,13 @@ class StageTest(KernelCase):
         self.assertLess(executed[1], 0.95 * executed[0])
         self.assertEqual(nest.write(product, 256).text, staged(product, 256).text)
 
+    def test_the_cost_counts_the_lanes_that_are_apart(self) -> None:
+        for channels in (2, 3, 9):
+            product = planes(16, 3, channels, "i8", 2)
+            kernel = staged(product, 128)
+            executed = self.run_kernel(kernel, operands(product), 128)[1].executed
+            self.assertAlmostEqual(kernel.cost / executed, 1, delta=0.1)
+
     def test_without_masks_lanes_outside_of_the_image_are_read(self) -> None:
         product = padded_planes((16, 20), 6, 4, "i8", value=-3)
         kernel = staged(product, 256)
