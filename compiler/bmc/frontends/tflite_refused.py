@@ -1,4 +1,4 @@
-"""Refuses int16 that the converter to TOSA, or LiteRT itself, computes otherwise than bmc can."""
+"""Refuses what the converter to TOSA, or LiteRT itself, computes otherwise than bmc can, int16 most of all."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ _EXACT = {
 _ANY = {
     "ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "UNIDIRECTIONAL_SEQUENCE_LSTM", "VAR_HANDLE",
 }  # fmt: skip
+_SVDF = "SVDF"
 
 
 def check(file: TfliteFile) -> None:
@@ -33,7 +34,7 @@ def check(file: TfliteFile) -> None:
 
 
 def found(file: TfliteFile) -> Iterator[BmcError]:
-    """Yields each op on tensors that are quantized to 16 bits which bmc cannot compute as LiteRT does."""
+    """Yields each op on int16 that bmc cannot compute as LiteRT does, and each SVDF."""
     for graph in file.model.subgraphs:
         for tensor in filter(_is_int16, graph.tensors):
             if np.any(tensor.quantization.zeroPoint):
@@ -52,6 +53,15 @@ def found(file: TfliteFile) -> Iterator[BmcError]:
 
 def _of_op(file: TfliteFile, graph: Any, op: Any) -> Iterator[BmcError]:
     kind = tflite_schema.op_kind(file.model, op)
+    if kind == _SVDF:
+        # LiteRT writes outside of a state of int8, which TensorFlow Lite for Microcontrollers knows.
+        yield BmcError(
+            "op-rejected",
+            f"bmc does not know op '{kind}', which keeps a state to itself",
+            where=f"{tflite_schema.text(graph.tensors[op.outputs[0]].name)} in {file.name}",
+            hint=tflite_schema.OTHER_OPS,
+        )
+        return
     tensors = [graph.tensors[index] for index in (*op.inputs, *op.outputs) if index >= 0]
     if kind in _ANY or not any(map(_is_int16, tensors)):
         return
