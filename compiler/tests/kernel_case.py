@@ -30,6 +30,7 @@ class KernelCase(unittest.TestCase):
         machine = riscv.Machine(vlen, [*data, *scratch], writable={*written, len(data)})
         machine.run(kernel.text, kernel.arguments)
         self.assertLessEqual(machine.written, set(kernel.clobbered))
+        self.assertEqual(kernel.executed, machine.executed)
         return machine
 
     def agrees(

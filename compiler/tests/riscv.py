@@ -70,7 +70,7 @@ class Machine(Moves):
                 step = self._steps[at]
                 if step is None:
                     step = self._steps[at] = self._decode(at)
-                self.executed += 1
+                self.executed += self._instructions(self._lines[at])
                 target = step()
                 at = at + 1 if target is None else target
         self.written -= set(arguments)
@@ -85,6 +85,12 @@ class Machine(Moves):
                 self._lines.append(words)
         self._decoded = {}
         self._set(self._length, self._bits, self._lmul, self._keeps)
+
+    def _instructions(self, words: list[str]) -> int:
+        """Returns how many instructions the assembler makes of a line: two of most constants of more than 12 bits."""
+        return 1 + (
+            words[0] == "li" and int(words[2]) + 2048 >> 12 != 0 and int(words[2]) % 4096 != 0
+        )
 
     def _decode(self, at: int) -> Step:
         name, *words = self._lines[at]

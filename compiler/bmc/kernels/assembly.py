@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from bmc.kernels import tree
 from bmc.kernels.product import Unsupported
+from bmc.kernels.tree import Node, Repeat, Skippable, Within, fits
 
 # ra and the registers that the psABI reserves are left alone, and so is s0, a frame pointer.
 _INTEGERS = [*range(10, 18), *range(5, 8), *range(28, 32), 9, *range(18, 28)]
@@ -14,7 +16,6 @@ _MOST_ARGUMENTS = 16
 # The registers that a function may change come first: others take two more instructions, to save and restore them.
 _FLOATS = [*range(8), *range(10, 18), *range(28, 32)]
 _SAVED_FLOATS = [8, 9, *range(18, 28)]
-_SMALLEST, _LARGEST = -2048, 2047
 
 
 class TooManyRegisters(Unsupported):
@@ -35,7 +36,7 @@ class Kernel:
       clobbered: other registers that it changes.
       scratch: bytes of memory that it needs.
       in_memory: whether there is one argument only, the address of a table with the operands' addresses.
-      cost: instructions that it executes, about; 0 if there is no estimate.
+      executed: instructions that it executes: the most, where that depends on indices or on `firsts`.
       firsts: of a piece of a kernel, what it is told about where it begins: an edge of the product's padding, by its
         number, or LANES.
     """
@@ -44,8 +45,8 @@ class Kernel:
     arguments: tuple[str, ...]
     clobbered: tuple[str, ...]
     scratch: int
+    executed: int
     in_memory: bool = False
-    cost: float = 0
     firsts: tuple[int, ...] = ()
 
 
@@ -57,8 +58,7 @@ class Assembly:
     """
 
     def __init__(self, arguments: int) -> None:
-        self._lines: list[str] = []
-        self._aside: list[str] = []
+        self._nodes: list[Node] = []
         self._free = list(_INTEGERS)
         self._floats = list(_FLOATS)
         self._saved_floats = list(_SAVED_FLOATS)
@@ -77,17 +77,18 @@ class Assembly:
         return name
 
     def text(self) -> str:
-        if not self._aside:
-            return "\n".join(self._lines)
-        end = self.label()
-        return "\n".join([*self._lines, f"j {end}f", *self._aside, f"{end}:"])
+        return tree.text(self._nodes, self._labels + 1)
+
+    def executed(self) -> int:
+        """Returns how many instructions run: the most, where that depends on numbers that are not in the text."""
+        return tree.executed(self._nodes)
 
     def clobbered(self) -> list[str]:
         """Returns the registers that the text changes, except the arguments and vectors."""
         return sorted(self._used - set(self.arguments))
 
     def emit(self, line: str) -> None:
-        self._lines.append(line)
+        self._nodes.append(line)
 
     @property
     def left(self) -> int:
@@ -145,7 +146,7 @@ class Assembly:
         """Adds a constant; `constant` names a register that already holds it if it is large."""
         if value == 0:
             return
-        if _SMALLEST <= value <= _LARGEST:
+        if fits(value):
             self.emit(f"addi {register}, {register}, {value}")
         elif constant:
             self.emit(f"add {register}, {register}, {constant}")
@@ -154,10 +155,6 @@ class Assembly:
                 self.set(temporary, value)
                 self.emit(f"add {register}, {register}, {temporary}")
 
-    def label(self) -> int:
-        self._labels += 1
-        return self._labels
-
     def within(
         self, index: str, extent: str, then: Callable[[], None], otherwise: Callable[[], None]
     ) -> None:
@@ -165,15 +162,10 @@ class Assembly:
 
         The second one, which runs less often, comes behind all others.
         """
-        other, end = self.label(), self.label()
-        self.emit(f"bgeu {index}, {extent}, {other}f")
-        then()
-        self.emit(f"{end}:")
-        lines, self._lines = self._lines, [f"{other}:"]
-        otherwise()
-        self.emit(f"j {end}b")
-        self._aside += self._lines
-        self._lines = lines
+        branch = Within(index, extent, self._label(), self._label())
+        self._nodes.append(branch)
+        self._inside(branch.then, then)
+        self._inside(branch.otherwise, otherwise)
 
     def repeat(self, count: int, body: Callable[[], None]) -> None:
         """Emits a loop, or only its body if it runs once."""
@@ -181,15 +173,25 @@ class Assembly:
         if count == 1:
             body()
             return
-        label = self.label()
+        label = self._label()
         with self.registers(1) as (counter,):
             self.set(counter, count)
-            self.emit(f"{label}:")
-            body()
-            self.emit(f"addi {counter}, {counter}, -1")
-            self.emit(f"bnez {counter}, {label}b")
+            loop = Repeat(count, counter, label)
+            self._nodes.append(loop)
+            self._inside(loop.body, body)
 
+    def skippable(self, body: Callable[[str], None]) -> None:
+        """Emits what `body` does, which gets a label for branches to its end."""
+        node = Skippable(self._label())
+        self._nodes.append(node)
+        self._inside(node.body, lambda: body(f"{node.label}f"))
 
-def fits(value: int) -> bool:
-    """Whether a value fits into an instruction."""
-    return _SMALLEST <= value <= _LARGEST
+    def _label(self) -> int:
+        self._labels += 1
+        return self._labels
+
+    def _inside(self, nodes: list[Node], body: Callable[[], None]) -> None:
+        """Runs something that emits into other nodes."""
+        outside, self._nodes = self._nodes, nodes
+        body()
+        self._nodes = outside

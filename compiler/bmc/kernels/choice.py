@@ -92,18 +92,18 @@ def proposals(write: Callable[[Choice], Kernel], most: int) -> tuple[Proposal, .
             except Unsupported:
                 continue
             if kernel.text != default.text:
-                found.setdefault(kernel.text, Proposal(choice, kernel.cost))
+                found.setdefault(kernel.text, Proposal(choice, kernel.executed))
 
     def best() -> list[Proposal]:
         ranked = sorted(found.values(), key=lambda each: each.cost)
-        return [each for each in ranked if each.cost <= _WORSE * default.cost]
+        return [each for each in ranked if each.cost <= _WORSE * default.executed]
 
     add(_starts())
     add(Choice(unroll=unroll) for unroll in _UNROLLS)
     add(Choice(stages=stages) for stages in (False, True))
-    for start in [Proposal(DEFAULT, default.cost), *best()[:_REFINED]]:
+    for start in [Proposal(DEFAULT, default.executed), *best()[:_REFINED]]:
         add(dataclasses.replace(start.choice, rows=rows) for rows in VALUES["rows"])
-    return (Proposal(DEFAULT, default.cost), *best()[:most])
+    return (Proposal(DEFAULT, default.executed), *best()[:most])
 
 
 def _starts() -> Iterator[Choice]:

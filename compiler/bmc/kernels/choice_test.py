@@ -74,7 +74,7 @@ class ChoiceTest(KernelCase):
             if chosen.rows == 3:
                 raise Unsupported("three rows")
             costs = {None: 100, 1: 1000, 2: 110}
-            return Kernel(str(chosen), (), (), 0, cost=costs.get(chosen.rows, 120))
+            return Kernel(str(chosen), (), (), 0, executed=costs.get(chosen.rows, 120))
 
         rows = {each.choice.rows for each in choice.proposals(write, 1000)}
         self.assertIn(2, rows)

@@ -74,6 +74,7 @@ class DotsTest(unittest.TestCase):
         machine.run(kernel.text, kernel.arguments)
         np.testing.assert_array_equal(data[0], right)
         self.assertLessEqual(machine.written, set(kernel.clobbered))
+        self.assertEqual(kernel.executed, machine.executed)
         return machine
 
     def test_lines_in_registers_and_in_memory(self) -> None:

@@ -184,17 +184,12 @@ def arranged(
         outer = tuple(loop for loop in found if loop is not lanes)
         gaps = len(apart(dtypes, lanes, range(RESULT, len(dtypes))))
         elements = lanes.extent * math.prod(loop.extent for loop in outer)
-        return _cost(outer, lanes, len(nodes), _LANES) + gaps * elements * _GAP
+        groups = math.prod(loop.extent for loop in outer) * math.ceil(lanes.extent / _LANES)
+        return groups * (_AROUND + len(nodes)) + gaps * elements * _GAP
 
     lanes = sorted(long, key=seems)[number]
     outer = tuple(loop for loop in found if loop is not lanes)
     return Elementwise(dtypes, outer, lanes, needed(with_scalars(tuple(nodes), lanes)))
-
-
-def _cost(outer: tuple[Loop, ...], lanes: Loop, nodes: int, widest: int) -> float:
-    """Returns about how many instructions so many nodes take, in groups of at most `widest` lanes."""
-    groups = math.prod(loop.extent for loop in outer) * math.ceil(lanes.extent / widest)
-    return groups * (_AROUND + nodes)
 
 
 def write(elementwise: Elementwise, vlen: int, xlen: int, choice: Choice = DEFAULT) -> Kernel:
@@ -267,8 +262,7 @@ class _Writer:
 
                 self._over(self._it.outer, self._it.lanes.extent, line)
         text, arguments, clobbered = out.text(), tuple(out.arguments), tuple(out.clobbered())
-        cost = _cost(self._it.outer, self._it.lanes, len(self._it.nodes), self._widest)
-        return Kernel(text, arguments, clobbered, 0, self._in_memory, cost)
+        return Kernel(text, arguments, clobbered, 0, out.executed(), self._in_memory)
 
     def _distances(self, operands: range) -> dict[tuple[int, ...], int]:
         """Returns an operand for each way in which some of them move."""

@@ -113,6 +113,7 @@ class ElementwiseTest(unittest.TestCase):
                 for number in values:
                     np.testing.assert_array_equal(copies[number - RESULT], right[number - RESULT])
                 self.assertLessEqual(machine.written, set(kernel.clobbered))
+                self.assertEqual(kernel.executed, machine.executed)
 
     def test_a_transpose_with_an_operation(self) -> None:
         it = self.read(_TEXT)

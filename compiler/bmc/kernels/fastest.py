@@ -23,7 +23,7 @@ def write(product: Product, vlen: int, choice: Choice = DEFAULT) -> Kernel:
     except Unsupported:
         return nest.write(product, vlen, choice)
     try:
-        return min(kernel, nest.write(product, vlen, choice), key=lambda each: each.cost)
+        return min(kernel, nest.write(product, vlen, choice), key=lambda each: each.executed)
     except Unsupported:
         return kernel
 

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from bmc.kernels import epilogue
-from bmc.kernels.assembly import Assembly, Kernel, fits
+from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.columns import load_number
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.lanes import Lanes
 from bmc.kernels.product import LOADS, RESULT, WIDTHS, A, B, Edge, Loop, Product, Unsupported
 from bmc.kernels.rows import emit
+from bmc.kernels.tree import fits
 
 _REGISTERS = 32
 _LMULS = (1, 2, 4, 8)
@@ -226,9 +227,8 @@ class _Lines:
             filler = out.register()
             out.set(filler, self._filler)
         self._over(self._around, lambda: self._plane(weights, filler))
-        return Kernel(
-            out.text(), tuple(out.arguments), tuple(out.clobbered()), 0, cost=self.cost(0)
-        )
+        clobbered = tuple(out.clobbered())
+        return Kernel(out.text(), tuple(out.arguments), clobbered, 0, executed=out.executed())
 
     def _over(self, loops: list[Loop], body: Callable[[], None]) -> None:
         """Runs something for all turns of loops, and leaves addresses as they were."""

@@ -53,7 +53,7 @@ def write(product: Product, vlen: int, choice: Choice = DEFAULT) -> Kernel:
                 break
     if not found:
         raise problem
-    return min(found, key=lambda kernel: kernel.cost)
+    return min(found, key=lambda kernel: kernel.executed)
 
 
 def cost(product: Product, vlen: int, behind: int) -> float:
@@ -180,11 +180,13 @@ class _Nest:
         if self._masks is not None:
             self._masks.start(self._firsts)
         self._outer(self._around)
-        clobbered, scratch = tuple(out.clobbered()), self._scratch_bytes
-        firsts = tuple(self._firsts)
-        cost = self.cost(0)
         return Kernel(
-            out.text(), tuple(out.arguments), clobbered, scratch, cost=cost, firsts=firsts
+            out.text(),
+            tuple(out.arguments),
+            tuple(out.clobbered()),
+            self._scratch_bytes,
+            executed=out.executed(),
+            firsts=tuple(self._firsts),
         )
 
     def cost(self, behind: int) -> float:

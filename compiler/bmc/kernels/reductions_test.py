@@ -133,6 +133,7 @@ class ReductionsTest(unittest.TestCase):
             with self.subTest(vlen=vlen, hart=hart):
                 np.testing.assert_array_equal(copies[0], right[0])
                 self.assertLessEqual(machine.written, set(kernel.clobbered))
+                self.assertEqual(kernel.executed, machine.executed)
 
     def test_lanes_are_results(self) -> None:
         for dtype in (_FLOATS, _HALVES, _BYTES):

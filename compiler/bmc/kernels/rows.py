@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from bmc.kernels import epilogue
-from bmc.kernels.assembly import Assembly, fits
+from bmc.kernels.assembly import Assembly
 from bmc.kernels.constants import Constants
 from bmc.kernels.epilogue import Epilogue
 from bmc.kernels.groups import Groups
 from bmc.kernels.lanes import Lanes
 from bmc.kernels.product import RESULT, Node, Unsupported, last_readers
+from bmc.kernels.tree import fits
 
 
 def emit(

@@ -83,30 +83,33 @@ def write(scatter: Scatter, vlen: int, xlen: int) -> Kernel:
 
     def row() -> None:
         with out.registers(2) as (to, length):
-            skip = out.label()
-            out.emit(
-                f"{'ld' if scatter.index_bytes == 8 and xlen == 64 else 'lw'} {to}, 0({indices})"
-            )
-            out.set(length, scatter.rows)
-            # As unsigned numbers, so that negative indices are too large.
-            out.emit(f"bgeu {to}, {length}, {skip}f")
-            if scatter.index_bytes * 8 > xlen:
-                out.emit(f"lw {length}, 4({indices})")
-                out.emit(f"bnez {length}, {skip}f")
-            out.set(length, scatter.row_bytes)
-            out.emit(f"mul {to}, {to}, {length}")
-            out.emit(f"add {to}, {to}, {rows}")
-            if whole:
-                out.repeat(whole, lambda: piece(length, to, _LMUL * vlen // 8))
-            if left:
-                piece(length, to, left)
-            out.add(updates, -scatter.row_bytes)
-            out.emit(f"{skip}:")
+
+            def copy(skip: str) -> None:
+                load = "ld" if scatter.index_bytes == 8 and xlen == 64 else "lw"
+                out.emit(f"{load} {to}, 0({indices})")
+                out.set(length, scatter.rows)
+                # As unsigned numbers, so that negative indices are too large.
+                out.emit(f"bgeu {to}, {length}, {skip}")
+                if scatter.index_bytes * 8 > xlen:
+                    out.emit(f"lw {length}, 4({indices})")
+                    out.emit(f"bnez {length}, {skip}")
+                out.set(length, scatter.row_bytes)
+                out.emit(f"mul {to}, {to}, {length}")
+                out.emit(f"add {to}, {to}, {rows}")
+                if whole:
+                    out.repeat(whole, lambda: piece(length, to, _LMUL * vlen // 8))
+                if left:
+                    piece(length, to, left)
+                out.add(updates, -scatter.row_bytes)
+
+            out.skippable(copy)
         out.add(updates, scatter.row_bytes)
         out.add(indices, scatter.index_bytes)
 
     out.repeat(scatter.count, row)
-    return Kernel(out.text(), tuple(out.arguments), tuple(out.clobbered()), 0)
+    return Kernel(
+        out.text(), tuple(out.arguments), tuple(out.clobbered()), 0, executed=out.executed()
+    )
 
 
 def _buffer(value: Any) -> Any:

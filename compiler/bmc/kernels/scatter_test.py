@@ -77,6 +77,12 @@ class ScatterTest(unittest.TestCase):
                         machine = riscv.Machine(256, data, writable={2})
                         machine.run(kernel.text, kernel.arguments)
                         np.testing.assert_array_equal(data[2], right)
+                        self.assertLess(machine.executed, kernel.executed)
+                most = riscv.Machine(
+                    256, [updates, np.array([5, 5, 1, 0], index), rows], writable={2}
+                )
+                most.run(kernel.text, kernel.arguments)
+                self.assertEqual(most.executed, kernel.executed)
 
 
 if __name__ == "__main__":

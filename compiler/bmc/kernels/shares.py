@@ -91,15 +91,14 @@ def cut(whole: Whole, kernel: Kernel, harts: int, write: Callable[[Any], Kernel]
     """
     best: Shares | None = None
     least = math.inf
-    # A kernel whose cost is not known is cut as evenly as can be.
-    most = kernel.cost - _AROUND if kernel.cost else math.inf
+    most = kernel.executed - _AROUND
     for cuts in ways(whole.loops, harts):
         try:
             shares = written(whole, cuts, write)
         except Unsupported:
             continue
-        if shares.kernel.cost < min(least, most):
-            best, least = shares, shares.kernel.cost
+        if shares.kernel.executed < min(least, most):
+            best, least = shares, shares.kernel.executed
     return best
 
 

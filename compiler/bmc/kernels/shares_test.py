@@ -91,6 +91,9 @@ class SharesTest(unittest.TestCase):
         if kernel.in_memory:
             machine.pass_in_memory(8)
         machine.run(kernel.text, kernel.arguments, moved, told)
+        self.assertLessEqual(machine.executed, kernel.executed)
+        if not told:
+            self.assertEqual(machine.executed, kernel.executed)
 
     def agrees(
         self,
@@ -177,11 +180,13 @@ class SharesTest(unittest.TestCase):
         found = cut(whole, 4)
         assert found is not None
         self.assertEqual((found.workgroups, found.smaller), (4, None))
-        self.assertLess(found.kernel.cost, 0.27 * fastest.write(whole, _VLEN).cost)
+        self.assertLess(found.kernel.executed, 0.27 * fastest.write(whole, _VLEN).executed)
         # Seven lines are no four pieces: two loops are cut instead.
         found = cut(convolution(7, 64, 64), 4)
         assert found is not None
-        self.assertLess(found.kernel.cost, 0.3 * fastest.write(convolution(7, 64, 64), _VLEN).cost)
+        self.assertLess(
+            found.kernel.executed, 0.3 * fastest.write(convolution(7, 64, 64), _VLEN).executed
+        )
         # What takes few instructions is not worth it.
         self.assertIsNone(cut(matmul(2, 8, 3), 4))
 

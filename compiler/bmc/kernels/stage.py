@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bmc.kernels.arranging import merged
-from bmc.kernels.assembly import Assembly, fits
+from bmc.kernels.assembly import Assembly
 from bmc.kernels.borders import step
 from bmc.kernels.columns import GAP
 from bmc.kernels.product import A, B, Edge, Loop, Product, Unsupported
+from bmc.kernels.tree import fits
 
 # Of a panel, at most. The stack of a small board with vectors has 64 KB.
 _MOST_BYTES = 16 * 1024

@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 
 from bmc.kernels import pairs
 from bmc.kernels.arranging import merged, offsets, overlap
-from bmc.kernels.assembly import Assembly, fits
+from bmc.kernels.assembly import Assembly
 from bmc.kernels.block import REGISTERS, Block
 from bmc.kernels.borders import Borders, step
 from bmc.kernels.choice import Choice
 from bmc.kernels.columns import Columns, load_number
 from bmc.kernels.masks import Masks
 from bmc.kernels.product import A, B, Loop, Product, Unsupported
+from bmc.kernels.tree import fits
 
 # Taps where both operands have lanes. All of them are unrolled.
 _MOST_PAIRS = 49

@@ -112,31 +112,29 @@ def apply(module: Any, context: Context) -> None:
 def is_better_narrow(function: ir_util.Op, context: Context, kernel: Kernel) -> bool:
     """Whether a kernel would take fewer instructions with weights in 8 bits, as where its lanes are pixels then."""
     cost = _narrow_cost(function, context)
-    return cost is not None and cost < kernel.cost
+    return cost is not None and cost < kernel.executed
 
 
-def _narrow_cost(function: ir_util.Op, context: Context) -> float | None:
+def _narrow_cost(function: ir_util.Op, context: Context) -> int | None:
     """Returns the instructions of a kernel that reads weights in 8 bits, None if there is none."""
     try:
         product = read(function, narrow=True).product
-        return fastest.write(product, context.target.vlen_bits).cost
+        return fastest.write(product, context.target.vlen_bits).executed
     except Unsupported:
         return None
 
 
-def cost(function: ir_util.Op, context: Context) -> float:
-    """Returns about how many instructions the kernel of a dispatch executes, on the hart that has most to do.
+def cost(function: ir_util.Op, context: Context) -> int:
+    """Returns how many instructions the kernel of a dispatch executes, on the hart that has most to do.
 
     Raises:
-      Unsupported: it has no kernel, or one without an estimate.
+      Unsupported: it has no kernel.
     """
     if not applies(context):
         raise Unsupported("an instruction set without such kernels")
     found, kernel = _kernel(function, context)
-    if not kernel.cost:
-        raise Unsupported("a kernel without an estimate")
     shared = _shared(found, kernel, DEFAULT, context.harts)
-    return shared.kernel.cost if isinstance(shared, Shares) else kernel.cost
+    return (shared.kernel if isinstance(shared, Shares) else kernel).executed
 
 
 @dataclass(frozen=True)
