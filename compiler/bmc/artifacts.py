@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bmc import import_json, names, policies, spec
-from bmc.dtype import Array, DType
+from bmc.dtype import Array, DType, why_unreadable
 from bmc.errors import BmcError
 
 MODEL_FILE = "model.mlirbc"
@@ -293,7 +293,7 @@ def load(directory: Path, *, compared: bool = False) -> ImportedModel:
     except MemoryError:
         raise
     except Exception as error:  # Whatever a damaged archive makes zipfile, zlib and NumPy raise.
-        raise import_json.damaged(directory, str(error)) from error
+        raise import_json.damaged(directory, why_unreadable(error)) from error
 
 
 def _read(

@@ -112,3 +112,9 @@ def nearest_f16(numbers: Array) -> Array:
     """Returns the f16 nearest to each number. Only infinities become any: others have at most the largest f16."""
     largest = float(np.finfo(np.float16).max)
     return np.where(np.isinf(numbers), numbers, np.clip(numbers, -largest, largest)).astype("<f2")
+
+
+def why_unreadable(error: Exception) -> str:
+    """Returns in a short line why NumPy cannot read a file: its own words may be long, or advise to run the file."""
+    line = next(iter(str(error).splitlines()), "") or type(error).__name__
+    return "it has Python objects, or nothing of NumPy's" if "pickle" in line else line[:200]

@@ -62,6 +62,8 @@ class MeaningTest(support.FolderTest):
             self.refuses("weak-tolerance", *parts, call=call)
         call = functools.partial(self.require, large, one * np.nan, np.full(2, np.inf, np.float32))
         self.refuses("weak-tolerance", "infinite or NaN", call=call)
+        call = functools.partial(self.require, large, one * np.nan)
+        self.refuses("weak-tolerance", "infinite or NaN", call=call)
         self.require(large, one * np.nan, one)
         # One meaningful case is enough, and one meaningful element in it.
         self.require(large, zeros, tiny, one)

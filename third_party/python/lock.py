@@ -6,7 +6,8 @@ example:
 In Ironcast's own workspace, the lock of requirements.in. In another, what the requirements.txt at
 its top adds to Ironcast's lock, in versions that go with it. Resolves for Python 3.11 on Linux
 x86-64, against the indexes that pip is configured for. It ignores local wheel folders, because the
-lock must contain only what everybody can get.
+lock must contain only what everybody can get. A package that is published without a wheel is
+built, which runs its code.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ HERE = Path(__file__).absolute().parent
 NO_DEPS = "# no-deps"
 # Packages that only torch's CUDA build requires. without_cuda.py makes it work without them.
 LEFT_OUT = re.compile(r"(cuda|nvidia)-|triton==")
+# A name, extras, versions, and when it is needed.
+PACKAGE = re.compile(
+    r"[A-Za-z0-9][\w.-]*\s*(\[[\w\s,.-]*\])?\s*([=<>!~][\w\s=<>!~.,*+-]*)?(;[^#@\\]*)?(\s+#.*)?",
+    re.ASCII,
+)
 HEADER = "# Written by `tools/bazel run {target}` from {source}; not to be edited.\n"
 
 
@@ -79,14 +85,24 @@ def entries(lock: str) -> dict[str, str]:
 
 
 def requirements_of(file: Path) -> list[str]:
-    """Returns the lines of a requirements file that are not comments; raises LockError."""
+    """Returns the packages of a requirements file, one on each line; raises LockError.
+
+    Options of pip are refused: they read other files, ask other indexes, or run a package's code.
+    """
     try:
         lines = file.read_text().splitlines()
     except OSError as error:
         raise LockError(
             f"{file} cannot be read ({error.strerror}): write a package into it, one on each line"
         ) from error
-    return [line for line in lines if line.strip() and not line.startswith("#")]
+    packages = [line for line in lines if line.strip() and not line.startswith("#")]
+    for line in packages:
+        if not PACKAGE.fullmatch(line):
+            raise LockError(
+                f"{file}: {line!r} is no package: write its name, with a version as in name==1.2,"
+                " and give indexes to pip.conf"
+            )
+    return packages
 
 
 def leave_out(lock: str) -> str:

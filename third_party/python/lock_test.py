@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import unittest
 from pathlib import Path
 
-from third_party.python.lock import add_cpu_builds, entries, leave_out, with_needs
+from third_party.python.lock import (
+    LockError,
+    add_cpu_builds,
+    entries,
+    leave_out,
+    requirements_of,
+    with_needs,
+)
 from tools.launcher.table import read_table
 
 ROOT = Path(__file__).absolute().parents[2]
@@ -65,6 +73,23 @@ class Lock(unittest.TestCase):
             "a==1 \\\n    --hash=sha256:00\n    # needs b c-d\n"
             "b==2 \\\n    --hash=sha256:11\nc-d==3 \\\n    --hash=sha256:22\n",
         )
+
+    def test_what_is_no_package_is_refused(self) -> None:
+        """Options read other files or ask other indexes, and paths and addresses would be missing in the lock."""
+        file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "requirements.txt"
+        packages = ["a", "a==1.2", "a[x, y]>=1,<2 ; python_version < '3.12'", "a-b~=1.0  # why"]
+        file.write_text("# these\n\n" + "\n".join(packages))
+        self.assertEqual(requirements_of(file), packages)
+        for line in (
+            *("-e here", "-r more.txt", "--index-url http://a", "a @ file:///a.tar.gz", "./a.whl"),
+            *("http://a/a.whl", "git+https://a", "a==1 --no-binary :all:", "a==1 \\", "a; b @ c"),
+        ):
+            file.write_text(f"a==1\n{line}\n")
+            with (
+                self.subTest(line),
+                self.assertRaisesRegex(LockError, "is no package: write its name"),
+            ):
+                requirements_of(file)
 
     def test_no_index_is_named(self) -> None:
         self.assertNotRegex(LOCK, r"https?://|--index-url|--extra-index-url|--find-links")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bmc.artifacts import TensorInfo
-from bmc.dtype import Array
+from bmc.dtype import Array, why_unreadable
 
 # Name of the labels in a file of inputs.
 LABELS = "labels"
@@ -143,9 +143,8 @@ def _load(path: Path) -> dict[str, Array]:
     except DataError:
         raise
     except Exception as error:  # NumPy and zipfile raise all kinds for what they did not write.
-        said = next(iter(str(error).splitlines()), "")
         raise DataError(
-            f"{path} cannot be read ({said or type(error).__name__}): save it with numpy.savez or numpy.save"
+            f"{path} cannot be read ({why_unreadable(error)}): save it with numpy.savez or numpy.save"
         ) from error
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):  # another file in the archive
@@ -184,7 +183,8 @@ def _typed(path: Path, array: Array, tensor: TensorInfo) -> Array:
         # The framework quantizes floats for an integer input.
         return array
     if array.dtype.kind == "f" and np.dtype(wanted).kind == "f":
-        return array.astype(wanted)
+        with np.errstate(over="ignore"):  # The answers say what becomes of infinities.
+            return array.astype(wanted)
     if array.dtype.kind in "iu" and np.dtype(wanted).kind in "iu":
         cast = array.astype(wanted)
         if (cast == array).all():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import unittest
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -103,8 +104,24 @@ class SamplesTest(unittest.TestCase):
     def test_pickled_objects_are_not_executed(self) -> None:
         path = self.folder / "x.npy"
         np.save(path, np.array([object()]), allow_pickle=True)
-        with self.assertRaisesRegex(DataError, "cannot be read"):
+        with self.assertRaisesRegex(
+            DataError, r"cannot be read \(it has Python objects, or nothing of"
+        ):
             samples.read_parts(path, [("main", (_IMAGE,))], False)
+        # NumPy repeats a number of 5,000 digits.
+        header = (
+            f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({'9' * 5000},), }}\n".encode()
+        )
+        path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+        with self.assertRaisesRegex(DataError, r"^.{,400}$"):
+            samples.read_parts(path, [("main", (_IMAGE,))], False)
+
+    def test_doubles_too_large_for_floats_are_infinite(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            path = self.saved(image=np.full((4, 2, 3), 1e300))
+            found = samples.read_parts(path, [("main", (_IMAGE,))], False)
+        self.assertTrue(np.isinf(found[0]).all())
 
     def test_labels_of_their_own(self) -> None:
         path = self.folder / "labels.npy"

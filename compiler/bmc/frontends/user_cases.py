@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bmc import golden, spec
+from bmc import dtype, golden, spec
 from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends.options import ImportOptions
@@ -113,6 +113,9 @@ def read(path: Path) -> tuple[spec.Case, ...]:
 
 
 def _load(path: Path) -> dict[str, Array]:
+    # The end of a FIFO may never come.
+    if path.exists() and not path.is_file():
+        raise _no_inputs(path, OSError("it is no ordinary file"), "save it with numpy.savez")
     try:
         with np.load(path) as file:
             return {name: file[name] for name in file.files}
@@ -121,4 +124,5 @@ def _load(path: Path) -> dict[str, Array]:
 
 
 def _no_inputs(path: Path, error: Exception, hint: str) -> BmcError:
-    return BmcError("bad-inputs", f"'{path}' is no file of inputs: {error}", hint=hint)
+    why = dtype.why_unreadable(error)
+    return BmcError("bad-inputs", f"'{path}' is no file of inputs: {why}", hint=hint)

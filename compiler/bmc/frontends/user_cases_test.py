@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import unittest
 from pathlib import Path
 
@@ -88,6 +90,9 @@ class UserCasesTest(support.FolderTest):
     def test_wrong_files_are_named(self) -> None:
         damaged = self.folder / "damaged.npz"
         damaged.write_bytes(b"PK\x03\x04")
+        pickled, fifo = self.folder / "pickled.npz", self.folder / "fifo.npz"
+        pickled.write_bytes(pickle.dumps({"0": 1}))
+        os.mkfifo(fifo)
         for path, message in (
             (self.saved(), "has \\[\\] cases"),
             (self.saved(x=np.ones(3)), "no file of inputs"),
@@ -95,6 +100,8 @@ class UserCasesTest(support.FolderTest):
             (self.saved(**{"0": np.ones(3), "1": np.ones(4)}), "has \\[3, 4\\] cases"),
             (damaged, "no file of inputs"),
             (self.folder / "missing.npz", "no file of inputs"),
+            (pickled, "inputs: it has Python objects, or nothing of NumPy's\\n"),
+            (fifo, "inputs: it is no ordinary file"),
         ):
             with self.subTest(message), self.assertRaisesRegex(BmcError, message):
                 user_cases.read(path)
