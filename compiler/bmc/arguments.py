@@ -180,6 +180,12 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="write the IR after this rewrite to OUT/REWRITE.mlir, and nothing else",
     )
     compiler.add_argument(
+        "--explain",
+        default="",
+        metavar="LAYER",
+        help="print how the kernels of a dispatch or layer came about (problem, tree, text), and write nothing",
+    )
+    compiler.add_argument(
         "--print-pipeline",
         action="version",
         version=describe(PIPELINE),

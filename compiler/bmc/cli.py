@@ -25,7 +25,7 @@ from bmc import (
 from bmc.arguments import parser
 from bmc.artifacts import ImportedModel
 from bmc.command import Command
-from bmc.compile import CompileOptions, compile_model, rewrite_until
+from bmc.compile import CompileOptions, compile_model, explain, rewrite_until
 from bmc.frontends import importing, mlir_dialects
 from bmc.iree import version
 from bmc.libraries import library
@@ -84,6 +84,7 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         first_cases=arguments.first_cases,
         optimized=arguments.optimized,
         stored_weights=arguments.stored_weights,
+        explain=arguments.explain,
     )
     if arguments.imported:
         _compile(_load(arguments.imported), options)
@@ -123,6 +124,8 @@ def _compile(model: ImportedModel, options: CompileOptions) -> None:
     progress.begin(progress.COMPILE)
     if options.stop_after:
         print(f"wrote {rewrite_until(model, options)}")
+    elif options.explain:
+        print("\n".join(map(names.printable, explain(model, options).splitlines())))
     else:
         print("\n".join(inspection.summary(compile_model(model, options))))
 

@@ -64,6 +64,7 @@ class CompileOptions:
       libraries: kernel libraries; the first one that wants a dispatch gets it.
       harts: how many harts share the work of a dispatch.
       first_cases: on how many cases the target is checked, None for all.
+      explain: name of a dispatch or a layer, or a part of one, whose kernels are explained instead of written.
       stored_weights: "f16" to store weights of f32 so that f16 holds exactly, "" to store them as they are.
     """
 
@@ -82,6 +83,7 @@ class CompileOptions:
     first_cases: int | None = None
     optimized: Path | None = None
     stored_weights: str = ""
+    explain: str = ""
 
     def __post_init__(self) -> None:
         """Raises BmcError for a name that cannot be in a C symbol, no cases, and a file that is missing."""
@@ -194,6 +196,26 @@ def rewrite_until(model: ImportedModel, options: CompileOptions) -> Path:
     )
 
 
+def explain(model: ImportedModel, options: CompileOptions) -> str:
+    """Returns how the kernels of options.explain came about.
+
+    Raises:
+      BmcError: the model cannot be compiled for the target, or none of its dispatches or layers has that name.
+    """
+    options.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as work:
+        found = [each.explanation for each in lower(model, options, Path(work)).configs]
+    headings = [text.partition("\n")[0] for text in found if text]
+    wanted = [text for text in found if options.explain in text.partition("\n")[0]]
+    if not wanted:
+        raise BmcError(
+            "no-such-layer",
+            f"no kernel for {options.target.isa} is one of '{options.explain}'",
+            hint=f"there are: {'; '.join(headings)}" if headings else "it has none of bmc's own",
+        )
+    return "\n\n".join(wanted)
+
+
 class _Facts:
     """Collects facts from the IR at each phase."""
 
@@ -268,6 +290,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             optimized.states,
             decisions,
             exact_halves=exact_halves,
+            explains=bool(options.explain),
         )
         try:
             return _lower(model, options, work, optimized, context)

@@ -11,7 +11,7 @@ import support
 
 from bmc import artifacts, inspection, target
 from bmc.artifacts import sha256
-from bmc.compile import CompileOptions, compile_model, rewrite_until
+from bmc.compile import CompileOptions, compile_model, explain, rewrite_until
 from bmc.errors import BmcError
 
 
@@ -114,6 +114,28 @@ class EndsMidwayTest(support.FolderTest):
         out = self.replace_by_folder(artifacts.CASES_FILE)
         self.assertEqual(support.bmc(*arguments).status, 1)
         self.refuses("not-an-import", "no import.json", call=lambda: artifacts.load(out))
+
+
+class ExplainTest(support.FolderTest):
+    def test_kernels_are_explained_by_dispatch(self) -> None:
+        imported = self.folder / "import"
+        source = self.write("model.mlir", support.MATMUL)
+        self.assertEqual(support.bmc("import", source, "--out", imported).status, 0)
+        arguments = ("compile", "--import", imported, "--isa", support.ISA, "--name", "m")
+        out = ("--out", self.folder / "out")
+        done = support.bmc(*arguments, *out, "--explain", "matmul")
+        self.assertEqual(done.status, 0, done)
+        self.assertRegex(done.out, r"^main_dispatch_0_\w+, of no layer\nproblem: Product\n")
+        self.assertRegex(done.out, r"\ntree: [\d,]+ instructions\n(.*\n)+\ntext: arguments x10")
+        self.assertFalse((self.folder / "out" / "report.json").exists())
+        done = support.bmc(*arguments, *out, "--explain", "conv7")
+        self.assertEqual(done.status, 1)
+        self.assertRegex(
+            done.err, "no kernel for .* is one of 'conv7'\n.*there are: main_dispatch_0_"
+        )
+        options = CompileOptions("m", target.find("rv64gc"), self.folder, explain="matmul")
+        with self.assertRaisesRegex(BmcError, "it has none of bmc's own"):
+            explain(artifacts.load(imported), options)
 
 
 class PlainTest(support.FolderTest):

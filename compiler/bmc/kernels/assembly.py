@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bmc.kernels import tree
 from bmc.kernels.product import Unsupported
@@ -37,6 +37,7 @@ class Kernel:
       scratch: bytes of memory that it needs.
       in_memory: whether there is one argument only, the address of a table with the operands' addresses.
       executed: instructions that it executes: the most, where that depends on indices or on `firsts`.
+      nodes: its loops and branches.
       firsts: of a piece of a kernel, what it is told about where it begins: an edge of the product's padding, by its
         number, or LANES.
     """
@@ -48,6 +49,7 @@ class Kernel:
     executed: int
     in_memory: bool = False
     firsts: tuple[int, ...] = ()
+    nodes: tuple[Node, ...] = field(default=(), compare=False, repr=False)
 
 
 class Assembly:
@@ -79,13 +81,20 @@ class Assembly:
     def text(self) -> str:
         return tree.text(self._nodes, self._labels + 1)
 
-    def executed(self) -> int:
-        """Returns how many instructions run: the most, where that depends on numbers that are not in the text."""
-        return tree.executed(self._nodes)
-
-    def clobbered(self) -> list[str]:
-        """Returns the registers that the text changes, except the arguments and vectors."""
-        return sorted(self._used - set(self.arguments))
+    def kernel(
+        self, scratch: int = 0, *, in_memory: bool = False, firsts: Iterable[int] = ()
+    ) -> Kernel:
+        """Returns what was emitted; arguments as the attributes of Kernel."""
+        return Kernel(
+            self.text(),
+            tuple(self.arguments),
+            tuple(sorted(self._used - set(self.arguments))),
+            scratch,
+            tree.executed(self._nodes),
+            in_memory,
+            tuple(firsts),
+            tuple(self._nodes),
+        )
 
     def emit(self, line: str) -> None:
         self._nodes.append(line)

@@ -261,8 +261,7 @@ class _Writer:
                         self._move(lanes)
 
                 self._over(self._it.outer, self._it.lanes.extent, line)
-        text, arguments, clobbered = out.text(), tuple(out.arguments), tuple(out.clobbered())
-        return Kernel(text, arguments, clobbered, 0, out.executed(), self._in_memory)
+        return out.kernel(in_memory=self._in_memory)
 
     def _distances(self, operands: range) -> dict[tuple[int, ...], int]:
         """Returns an operand for each way in which some of them move."""

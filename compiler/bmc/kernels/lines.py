@@ -227,8 +227,7 @@ class _Lines:
             filler = out.register()
             out.set(filler, self._filler)
         self._over(self._around, lambda: self._plane(weights, filler))
-        clobbered = tuple(out.clobbered())
-        return Kernel(out.text(), tuple(out.arguments), clobbered, 0, executed=out.executed())
+        return out.kernel()
 
     def _over(self, loops: list[Loop], body: Callable[[], None]) -> None:
         """Runs something for all turns of loops, and leaves addresses as they were."""

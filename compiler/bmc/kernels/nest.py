@@ -180,14 +180,7 @@ class _Nest:
         if self._masks is not None:
             self._masks.start(self._firsts)
         self._outer(self._around)
-        return Kernel(
-            out.text(),
-            tuple(out.arguments),
-            tuple(out.clobbered()),
-            self._scratch_bytes,
-            executed=out.executed(),
-            firsts=tuple(self._firsts),
-        )
+        return out.kernel(self._scratch_bytes, firsts=self._firsts)
 
     def cost(self, behind: int) -> float:
         rows = math.prod(loop.extent for loop in (*self._around, *self._lines))

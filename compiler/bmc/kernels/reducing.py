@@ -53,15 +53,7 @@ class _Writer:
         else:
             self._over(list(it.outer), self._lines)
         scratch = rows.extent * 4 if it.across else 0
-        clobbered = tuple(out.clobbered())
-        return Kernel(
-            out.text(),
-            tuple(out.arguments),
-            clobbered,
-            scratch,
-            executed=out.executed(),
-            firsts=self._firsts,
-        )
+        return out.kernel(scratch, firsts=self._firsts)
 
     def _nodes(self) -> tuple[Node, ...]:
         """The nodes of a step, and those behind it."""

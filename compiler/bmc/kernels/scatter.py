@@ -107,9 +107,7 @@ def write(scatter: Scatter, vlen: int, xlen: int) -> Kernel:
         out.add(indices, scatter.index_bytes)
 
     out.repeat(scatter.count, row)
-    return Kernel(
-        out.text(), tuple(out.arguments), tuple(out.clobbered()), 0, executed=out.executed()
-    )
+    return out.kernel()
 
 
 def _buffer(value: Any) -> Any:

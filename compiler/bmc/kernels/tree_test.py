@@ -33,12 +33,12 @@ class TreeTest(unittest.TestCase):
             (-2049, 2),
             (8192, 1),
         ):
-            before = out.executed()
+            before = out.kernel().executed
             out.set("x31", value)
-            self.assertEqual(out.executed() - before, instructions, value)
+            self.assertEqual(out.kernel().executed - before, instructions, value)
         out.repeat(3, lambda: out.repeat(5000, lambda: out.emit("li x31, 1")))
-        self.assertEqual(out.executed(), 8 + 1 + 3 * (2 + 5000 * 3 + 2))
-        self.assertEqual(out.executed(), _ran(out))
+        self.assertEqual(out.kernel().executed, 8 + 1 + 3 * (2 + 5000 * 3 + 2))
+        self.assertEqual(out.kernel().executed, _ran(out))
 
     def test_branches_ask_for_places(self) -> None:
         """Of 7 places, 4 are in the image; the loop around makes no difference."""
@@ -60,8 +60,8 @@ class TreeTest(unittest.TestCase):
             out.repeat(3, line)
         # The last one is the jump over what is behind.
         lines = 1 + 1 + 7 * (1 + 3 + 2) + 4 * 2 + 3 * 2 + 2
-        self.assertEqual(out.executed(), 2 + 1 + 3 * lines + 1)
-        self.assertEqual(out.executed(), _ran(out))
+        self.assertEqual(out.kernel().executed, 2 + 1 + 3 * lines + 1)
+        self.assertEqual(out.kernel().executed, _ran(out))
 
     def test_what_is_not_in_the_text_counts_as_the_most(self) -> None:
         out = Assembly(0)
@@ -73,7 +73,7 @@ class TreeTest(unittest.TestCase):
             # Neither way of the first branch says what this one asks.
             out.emit(f"addi {index}, {index}, 4")
             _branch(out, index, extent)
-        self.assertEqual(out.executed(), 1 + 3 + 1 + 3 + 1)
+        self.assertEqual(out.kernel().executed, 1 + 3 + 1 + 3 + 1)
         for first, instructions in ((-8, 9), (0, 9), (-4, 9), (9, 9)):
             self.assertLessEqual(_ran(out, (first,)), instructions)
 
@@ -86,7 +86,7 @@ class TreeTest(unittest.TestCase):
                 out.set(two, 2)
                 inner = lambda: _branch(out, index, one)  # noqa: B023, E731
                 out.within(index, two, inner, inner)
-            self.assertEqual(out.executed(), _ran(out), place)
+            self.assertEqual(out.kernel().executed, _ran(out), place)
 
 
 if __name__ == "__main__":

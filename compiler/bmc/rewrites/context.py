@@ -29,6 +29,7 @@ class Config:
       stale: whether its entry of tuning.json was made instead of another kernel.
       proposals: its kernel of bmc's own, and others that are worth trying.
       replaceable: whether IREE's kernel may take the place of its own without changes elsewhere.
+      explanation: of its kernel, if the context explains; the first line has the function and its layers.
     """
 
     function: str
@@ -43,6 +44,7 @@ class Config:
     stale: bool = False
     proposals: tuple[Proposal, ...] = ()
     replaceable: bool = False
+    explanation: str = ""
 
 
 # Of a convolution, as ir/contraction.py returns it.
@@ -87,6 +89,7 @@ class Context:
       f16: whether to compute in f16 what it computes in f32.
       tuning: what tuning.json has for the target.
       proposes: whether to look for other kernels that dispatches could have.
+      explains: whether to explain the kernels of bmc's own.
       harts: how many harts share the workgroups of a dispatch.
       libraries: that may take dispatches; the first one that wants a dispatch gets it.
       states: the model's states.
@@ -122,6 +125,7 @@ class Context:
     exact_halves: frozenset[str] | None = None
     halved: frozenset[str] = frozenset()
     extended: frozenset[Shape] = frozenset()
+    explains: bool = False
     configs: tuple[Config, ...] = ()
     taken: dict[str, Taken] = field(default_factory=dict)
 

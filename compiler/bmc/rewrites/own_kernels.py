@@ -21,6 +21,7 @@ from bmc.kernels import elementwise, fastest, reducing, reductions, scatter, sha
 from bmc.kernels.assembly import Kernel
 from bmc.kernels.choice import DEFAULT, Choice, Proposal, proposals
 from bmc.kernels.elementwise import Elementwise
+from bmc.kernels.explain import explained
 from bmc.kernels.product import Product, Unsupported, has_halves
 from bmc.kernels.read import read
 from bmc.kernels.reductions import Reduction
@@ -68,6 +69,9 @@ def apply(module: Any, context: Context) -> None:
                 raise Unsupported("tuning.json wants it")
         except Unsupported as reason:
             _LOG.info("%s keeps IREE's kernel: %s", name, reason)
+            if context.explains:
+                text = f"{_heading(function)}\nIREE writes its kernel: {reason}"
+                config = replace(config, explanation=text)
             if entry and entry.is_own:
                 raise _refused(config, entry, context, reason) from None
             (padded if pads else kept).update(shapes)
@@ -94,6 +98,9 @@ def apply(module: Any, context: Context) -> None:
             shared = _shared(found, kernel, choice, context.harts)
             kernel_bodies.replace(function, found.operands, shared, context.target.xlen)
             config = replace(config, own=True)
+            if context.explains:
+                text = f"{_heading(function)}\n{explained(found.what, kernel)}"
+                config = replace(config, explanation=text)
         configs[name] = config
     # One after the other, because each may make the next ones needless: a kernel that refuses weights in 16 bits may
     # read through paddings with weights in 8, and images whose padded copies are counted may be worth no planes.
@@ -169,6 +176,12 @@ def _kernel(
             return found, found.write(found.what, choice)
         except Unsupported:
             raise reason from None
+
+
+def _heading(function: ir_util.Op) -> str:
+    """Returns the name of a dispatch function, and the layers that it computes."""
+    layers = dict.fromkeys(filter(None, map(ir_util.layer, ir_util.walk(function))))
+    return f"{ir_util.string(function, 'sym_name')}, of {', '.join(layers) or 'no layer'}"
 
 
 def _shared(found: _Found, kernel: Kernel, choice: Choice, harts: int) -> Kernel | Shares:
