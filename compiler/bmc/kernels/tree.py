@@ -150,7 +150,7 @@ def _parsed(line: str) -> tuple[str, str, list[str]]:
 
 
 def _instructions(line: str) -> int:
-    """Returns how many instructions a line is: two for most constants of more than 12 bits."""
+    """Returns how many instructions a line is: two for most constants of 13 to 32 bits, as LLVM assembles them."""
     if not line.startswith("li "):
         return 1
     value = int(line.rpartition(" ")[2])
