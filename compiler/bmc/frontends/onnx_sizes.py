@@ -15,11 +15,12 @@ from bmc.dtype import Array
 from bmc.frontends import onnx_graph
 from bmc.frontends.onnx_graph import Graph, attributes
 
-# Not Div and Mod, of whose negative results ONNX's reference makes others.
 _OPS = frozenset(
     ("Add", "Cast", "Concat", "Gather", "Identity", "Max", "Min", "Mul", "Neg", "ReduceProd")
     + ("Reshape", "Slice", "Squeeze", "Sub", "Transpose", "Unsqueeze")
 )
+# Of negative numbers, ONNX's reference makes other results.
+_QUOTIENTS = ("Div", "Mod")
 # The most elements of a value. A shape has few.
 _MOST = 64
 
@@ -54,7 +55,7 @@ def _value(node: Any, graph: Graph, known: dict[str, Array], model: Any) -> Arra
         given = attributes(node)
         bounds = slice(given.get("start", 0), given.get("end"))
         return None if shape is None else np.array(shape, np.int64)[bounds]
-    if node.op_type not in _OPS:
+    if node.op_type not in _OPS and node.op_type not in _QUOTIENTS:
         return None
     inputs = {}
     for name in filter(None, node.input):
@@ -64,6 +65,13 @@ def _value(node: Any, graph: Graph, known: dict[str, Array], model: Any) -> Arra
         inputs[name] = known[name] if name in known else graph.constant(name)
     if any(value is None or value.dtype.kind != "i" for value in inputs.values()):
         return None
+    if node.op_type in _QUOTIENTS and not _divides(*(inputs[name] for name in node.input)):
+        return None
     initializers = [numpy_helper.from_array(value, name) for name, value in inputs.items()]
     value = onnx_graph.evaluated(model, [node], initializers, node.output[0])
     return value if value is not None and value.dtype.kind == "i" and value.size <= _MOST else None
+
+
+def _divides(numerator: Array, divisor: Array) -> bool:
+    """Whether quotients and remainders of these integers are alike everywhere."""
+    return bool((numerator >= 0).all() and (divisor > 0).all())

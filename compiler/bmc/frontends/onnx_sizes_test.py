@@ -44,10 +44,15 @@ class OnnxSizesTest(support.ModelFileTest):
             node("Concat", ["sizes", "m"], ["both"], axis=0),
             node("Add", ["half", "half"], ["float"]),
             node("Neg", ["sizes"], ["less"]),
+            node("Div", ["sizes", "two"], ["halves"]),
+            node("Mod", ["sizes", "two"], ["rest"]),
+            node("Div", ["less", "two"], ["negative"]),
+            node("Div", ["sizes", "zero"], ["none"]),
             node("Mul", ["less", "one"], ["y"]),
         ]
         info = helper.make_tensor_value_info
         constants = {"one": np.array([1]), "half": np.array([0.5], np.float32)}
+        constants |= {"two": np.array([2]), "zero": np.array([0])}
         graph = helper.make_graph(
             nodes,
             "g",
@@ -58,9 +63,11 @@ class OnnxSizesTest(support.ModelFileTest):
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
         self.assertTrue(onnx_sizes.apply(model))
         made = {each.name: numpy_helper.to_array(each).tolist() for each in model.graph.initializer}
-        self.assertEqual(made, {"one": [1], "half": [0.5], "sizes": [2, 3], "less": [-2, -3]})
+        given = {"one": [1], "half": [0.5], "two": [2], "zero": [0]}
+        sizes = {"sizes": [2, 3], "less": [-2, -3], "halves": [1, 1], "rest": [0, 1]}
+        self.assertEqual(made, given | sizes)
         kept = [output for each in model.graph.node for output in each.output]
-        self.assertEqual(kept, ["m", "both", "float", "y"])
+        self.assertEqual(kept, ["m", "both", "float", "negative", "none", "y"])
 
 
 if __name__ == "__main__":
