@@ -141,7 +141,9 @@ def crash(number: int, frame: re.Match[str] | None, step: str = "") -> BmcError:
             f"{who} crashed with {name} on {step}",
             hint="it crashes without bmc too: compute that part of the model with other ops, or with another type",
         )
-    part = "it crashes without bmc too: remove parts of the model to find the op"
+    part = "remove parts of the model to find the op"
+    if frame:
+        part = f"it crashes without bmc too: {part}"
     if number == signal.SIGFPE:
         part = (
             "it crashes without bmc too, as it does where it divides constant integers by zero, or the least one"

@@ -1,7 +1,10 @@
-"""Branches of a .tflite file's main graph become part of it.
+"""Branches and loops of a .tflite file's main graph become part of it.
 
 The converter to TOSA has no IF. Branches have no side effects (tflite_variables refuses those that have), so both are
 computed, and SELECT_V2 takes the results of one. If the condition is a constant, only that branch remains.
+
+It has a WHILE, but Keras's recurrent layers join a tensor of another shape in each turn. A loop whose turns do not
+depend on data is written out.
 """
 
 from __future__ import annotations
@@ -10,34 +13,43 @@ import copy
 from typing import Any
 
 from bmc.errors import BmcError
-from bmc.frontends import tflite_build, tflite_schema
+from bmc.frontends import tflite_build, tflite_schema, tflite_settled
 
-_IF = "IF"
+_IF, _WHILE, _SHAPE, _VARIABLE = "IF", "WHILE", "SHAPE", "VAR_HANDLE"
 # Branches within branches may double a graph at every level.
 _MOST_OPS = 100_000
+_MOST_TURNS = 1024
 
 
 def flat(data: bytes, name: str) -> bytes:
-    """Returns the file without IF in its main graph.
+    """Returns the file without IF and SHAPE in its main graph, and without WHILE whose turns do not depend on data.
 
     Args:
       data: the file with static shapes.
       name: its name, for messages.
 
     Raises:
-      BmcError: the branches give tensors of different types or quantizations, or have too many ops.
+      BmcError: the branches give tensors of different types or quantizations, or have too many ops, or LiteRT cannot
+        run the loops.
     """
     from ai_edge_litert.schema_py_generated import ModelT
 
     model = ModelT.InitFromPackedBuf(data, 0)
     graph = model.subgraphs[0]
-    if all(tflite_schema.op_kind(model, op) != _IF for op in graph.operators):
+    kinds = {tflite_schema.op_kind(model, op) for op in graph.operators}
+    if kinds.isdisjoint((_IF, _WHILE, _SHAPE)):
         return data
+    model.signatureDefs = None
     flattened = _Flat(model, name)
-    flattened.add(graph.operators)
-    graph.operators = flattened.ops
-    graph.outputs = [flattened.final(index) for index in graph.outputs]
-    model.subgraphs, model.signatureDefs = [graph], None
+    if not kinds.isdisjoint((_IF, _WHILE)):
+        flattened.add(graph.operators)
+        graph.operators = flattened.ops
+        graph.outputs = [flattened.final(index) for index in graph.outputs]
+        if not flattened.has_loops:
+            model.subgraphs = [graph]
+    # Variables have no values yet.
+    if (flattened.turns or _SHAPE in kinds) and not (model.subgraphs[1:] or _VARIABLE in kinds):
+        tflite_settled.settle(model, name)
     return tflite_schema.pack(model, len(data))
 
 
@@ -45,12 +57,16 @@ class _Flat:
     """The main graph while branches are put into it.
 
     ops: its ops so far.
+    turns: of all loops that were written out.
+    has_loops: whether it has others.
     """
 
     def __init__(self, model: Any, name: str) -> None:
         self.ops: list[Any] = []
+        self.turns, self.has_loops = 0, False
         self._model, self._name = model, name
-        self._tensors = model.subgraphs[0].tensors
+        self._graph = model.subgraphs[0]
+        self._tensors = self._graph.tensors
         # Result of an IF -> the tensor that it is.
         self._same: dict[int, int] = {}
 
@@ -66,7 +82,9 @@ class _Flat:
             op.inputs = [self.final(index) for index in op.inputs]
             if tflite_schema.op_kind(self._model, op) == _IF:
                 self._add_if(op)
-            else:
+            elif tflite_schema.op_kind(self._model, op) == _WHILE:
+                self._add_while(op)
+            elif not tflite_settled.fold(self._model, self._graph, op):
                 self.ops.append(op)
 
     def _add_if(self, op: Any) -> None:
@@ -96,6 +114,24 @@ class _Flat:
             self.ops.append(
                 tflite_build.op(self._model, "SELECT_V2", operands, [output], options=options)
             )
+
+    def _add_while(self, op: Any) -> None:
+        options, before = op.builtinOptions, len(self.ops)
+        values = list(op.inputs)
+        for turn in range(_MOST_TURNS + 1):
+            (index,) = self._add_branch(options.condSubgraphIndex, values)
+            goes_on = tflite_settled.constant(self._model, self._graph, index)
+            if goes_on is None:
+                break
+            if not goes_on.any():
+                self.turns += turn
+                self._same |= dict(zip(map(int, op.outputs), values, strict=True))
+                return
+            values = self._add_branch(options.bodySubgraphIndex, values)
+        # It depends on data, or is too long.
+        del self.ops[before:]
+        self.ops.append(op)
+        self.has_loops = True
 
     def _add_branch(self, number: int, inputs: list[int]) -> list[int]:
         """Adds the ops of a graph that is called with these tensors; returns the tensors of its results."""

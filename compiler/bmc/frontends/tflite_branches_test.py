@@ -15,7 +15,7 @@ import tflite_kit
 from ai_edge_litert import schema_py_generated as schema
 from tflite_graph import Graph
 
-from bmc.frontends import tflite_branches
+from bmc.frontends import tflite_branches, tflite_schema
 
 
 def _nested(x: tf.Tensor) -> Any:
@@ -71,6 +71,51 @@ class TfliteBranchesTest(support.ModelFileTest):
             self.agrees(self.load(data))
             flat = schema.ModelT.InitFromPackedBuf(tflite_branches.flat(data, "m"), 0)
             self.assertEqual(len(flat.subgraphs[0].operators), 1)
+
+    def test_loops_are_written_out(self) -> None:
+        """As Keras converts recurrent layers: each turn puts its result into a list, as a tensor of another shape."""
+
+        def recurrent(x: tf.Tensor) -> Any:
+            states = tf.TensorArray(tf.float32, 4, element_shape=(1, 3))
+            state = tf.zeros((1, 3))
+            for turn in tf.range(4):
+                state = tf.tanh(state + x[:, turn])
+                states = states.write(turn, state)
+            return states.stack()
+
+        def last(x: tf.Tensor) -> Any:
+            state = tf.zeros((tf.shape(x)[0], 3))
+            for turn in tf.range(4):
+                state = tf.tanh(state + x[:, turn])
+            return state
+
+        for function, batch in ((recurrent, 1), (last, None)):
+            data = tflite_kit.convert(function, tf.TensorSpec((batch, 4, 3), tf.float32))
+            self.assertIn("WHILE", self._kinds(data))
+            self.agrees(self.load(data))
+
+    def test_loops_that_depend_on_data_stay(self) -> None:
+        def halved(x: tf.Tensor) -> Any:
+            while tf.reduce_sum(x) > 1.0:
+                x = x / 2.0
+            return x
+
+        data = tflite_kit.convert(halved, tflite_kit.tensor(4))
+        self.assertIn("WHILE", self._kinds(data))
+        self.assertIn("WHILE", self._kinds(tflite_branches.flat(data, "m")))
+
+    def test_sizes_are_constants(self) -> None:
+        def halves(x: tf.Tensor) -> Any:
+            rows = tf.shape(x)[1] // 2
+            return tf.reshape(x[:, : 2 * rows], tf.stack([rows, 2]))
+
+        data = tflite_kit.convert(halves, tf.TensorSpec((None, 7), tf.float32))
+        model = self.load(data)
+        self.agrees(model)
+
+    def _kinds(self, data: bytes) -> set[str]:
+        model = schema.ModelT.InitFromPackedBuf(data, 0)
+        return {tflite_schema.op_kind(model, op) for op in model.subgraphs[0].operators}
 
     def test_other_numbers_from_each_branch(self) -> None:
         data = _branches(None, (0.5, 0.25))

@@ -325,8 +325,11 @@ def _name_tensors(model: Any) -> bool:
     return renamed
 
 
-def interpreter(data: bytes, name: str, *, fast: bool = False) -> Any:
-    """Returns LiteRT's interpreter with reference or fast kernels; raises BmcError if it rejects the file."""
+def interpreter(data: bytes, name: str, *, fast: bool = False, keeps: bool = False) -> Any:
+    """Returns LiteRT's interpreter with reference or fast kernels; raises BmcError if it rejects the file.
+
+    With `keeps`, all tensors have their values after a run.
+    """
     try:
         from ai_edge_litert.interpreter import Interpreter, OpResolverType
     except ImportError:
@@ -337,7 +340,12 @@ def interpreter(data: bytes, name: str, *, fast: bool = False) -> Any:
         ) from None
 
     def make(kernels: Any) -> Any:
-        return Interpreter(model_content=data, num_threads=1, experimental_op_resolver_type=kernels)
+        return Interpreter(
+            model_content=data,
+            num_threads=1,
+            experimental_op_resolver_type=kernels,
+            experimental_preserve_all_tensors=keeps,
+        )
 
     try:
         if data[4:8] != IDENTIFIER:
