@@ -11,7 +11,7 @@ def _chooses_impl(ctx):
     for file in files + images:
         asserts.true(
             env,
-            "._for_{}".format(ctx.attr.isa) in file.basename,
+            "._for_{}".format(ctx.attr.isa) in file.basename and ".{}.".format(ctx.attr.board) in file.basename,
             "{} is another board's".format(file.basename),
         )
     return analysistest.end(env)
@@ -19,7 +19,10 @@ def _chooses_impl(ctx):
 def _chooses_test(board):
     return analysistest.make(
         _chooses_impl,
-        attrs = {"isa": attr.string(doc = "ISA of the board.", mandatory = True)},
+        attrs = {
+            "board": attr.string(doc = "Name of the board.", mandatory = True),
+            "isa": attr.string(doc = "ISA of the board.", mandatory = True),
+        },
         config_settings = {str(Label("//boards:board")): str(Label("//boards/" + board))},
     )
 
@@ -37,6 +40,7 @@ def board_choice_tests(name, suite):
     for board, (rule, isa) in tests.items():
         rule(
             name = "{}_{}_test".format(name, board),
+            board = board,
             isa = isa,
             target_under_test = suite,
         )
