@@ -221,6 +221,13 @@ class ConsumerTest(unittest.TestCase):
         self.assertEqual(passed(said), {APPLICATION})
         booted = consumer.bazel("run", f"--board={BOARD}", "//bands:bands_rv64")
         self.assertIn("on sensor_node, VLEN 256", booted)
+        # A board changes the image, and nothing of what is imported.
+        log = self.work / "without_board.json"
+        record = f"--execution_log_json_file={log}"
+        consumer.bazel("build", record, "//bands:bands_rv64")
+        done = {action.mnemonic for action in actions(log.read_text())}
+        self.assertIn("CppLink", done)
+        self.assertNotIn("BmImport", done)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Packs the source tree for other repositories: release --tree DIR --contents FILE --out DIR.
+"""Packs the source tree for other repositories: release --tree DIR --contents FILE --out DIR [--tracked].
 
 Writes ironcast.tar.gz, its sha256, and the lines that a WORKSPACE file needs. The same tree gives the same bytes.
 """
@@ -9,7 +9,9 @@ import argparse
 import gzip
 import hashlib
 import io
+import os
 import re
+import subprocess
 import sys
 import tarfile
 from pathlib import Path
@@ -17,6 +19,9 @@ from pathlib import Path
 NAME = "ironcast.tar.gz"
 # What builds nothing: pages, continuous integration, tools' caches, downloaded checkpoints.
 _LEFT_OUT = re.compile(r"docs/|\.ci/|(.*/)?(\.\w+_cache|__pycache__|checkpoint)/|.*\.pyc$")
+
+# So many files are named in a sentence.
+_NAMED = 5
 
 SNIPPET = """\
 load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
@@ -44,6 +49,38 @@ def files_of(contents: str) -> list[str]:
     return sorted(name for name in names if not _LEFT_OUT.match(name))
 
 
+class ReleaseError(Exception):
+    """Why nothing is packed, in a sentence."""
+
+
+def require_tracked(tree: Path, names: list[str]) -> None:
+    """Checks that git tracks these files. A tree that is no checkout is taken as it is.
+
+    Raises:
+      ReleaseError: it does not track some, or cannot say.
+    """
+    if not (tree / ".git").exists():
+        return
+    try:
+        # Whose checkout it is does not matter to a list of its files.
+        command = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
+        done = subprocess.run(command, cwd=tree, capture_output=True, check=False)
+    except OSError as error:
+        raise ReleaseError(
+            f"git, which knows the files of a release, does not start: {error.strerror}"
+        ) from error
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip().partition("\n")[0]
+        raise ReleaseError(f"git does not list the files of a release: {reason}")
+    tracked = {os.fsdecode(name) for name in done.stdout.split(b"\0")}
+    if others := [name for name in names if name not in tracked]:
+        named = ", ".join(others[:_NAMED])
+        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+        raise ReleaseError(
+            f"git does not track {named}{more}: add to git what belongs into a release, and remove what does not"
+        )
+
+
 def archive(tree: Path, names: list[str]) -> bytes:
     """A .tar.gz of these files that depends on nothing but their contents and whether they are programs."""
     packed = io.BytesIO()
@@ -65,9 +102,19 @@ def main(args: list[str]) -> int:
     parser.add_argument("--tree", type=Path, required=True, help="a file at the top of the tree")
     parser.add_argument("--contents", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument(
+        "--tracked", action="store_true", help="refuse files that git does not track"
+    )
     options = parser.parse_args(args)
     tree = options.tree.resolve().parent
-    packed = archive(tree, files_of(options.contents.read_text()))
+    names = files_of(options.contents.read_text())
+    try:
+        if options.tracked:
+            require_tracked(tree, names)
+    except ReleaseError as error:
+        print(f"release: {error}", file=sys.stderr)
+        return 1
+    packed = archive(tree, names)
     sha256 = hashlib.sha256(packed).hexdigest()
     (options.out / NAME).write_bytes(packed)
     (options.out / f"{NAME}.sha256").write_text(f"{sha256}  {NAME}\n")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
+import shutil
+import subprocess
 import tarfile
 import tempfile
 import unittest
@@ -49,6 +52,37 @@ class ReleaseTest(unittest.TestCase):
         self.assertEqual(packed, self.pack(1_000_000_000))
         (self.tree / "a b.txt").write_text("other")
         self.assertNotEqual(packed, release.archive(self.tree, release.files_of(CONTENTS)))
+
+    def git(self, *arguments: str) -> None:
+        subprocess.run(["git", "-C", str(self.tree), *arguments], check=True, capture_output=True)
+
+    @unittest.skipUnless(shutil.which("git"), "there is no git")
+    def test_files_that_git_does_not_track_are_refused(self) -> None:
+        self.pack(1)
+        (self.tree / "WORKSPACE").touch()
+        contents, out = self.tree / "contents.txt", self.tree / "out"
+        contents.write_text(CONTENTS)
+        out.mkdir()
+        arguments = [f"--tree={self.tree}/WORKSPACE", f"--contents={contents}", f"--out={out}"]
+        # A tree without git has nothing else to go by.
+        self.assertEqual(release.main([*arguments, "--tracked"]), 0)
+        (out / release.NAME).unlink()
+        self.git("init", "--quiet")
+        self.git("add", "tools/bazel")
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            self.assertEqual(release.main([*arguments, "--tracked"]), 1)
+        self.assertIn("git does not track .bazelversion, a b.txt: add to git", said.getvalue())
+        self.assertFalse((out / release.NAME).exists())
+        self.assertEqual(release.main(arguments), 0)
+        self.git("add", "a b.txt", ".bazelversion")
+        self.assertEqual(release.main([*arguments, "--tracked"]), 0)
+
+    @unittest.skipUnless(shutil.which("git"), "there is no git")
+    def test_a_checkout_that_git_cannot_read_is_refused(self) -> None:
+        (self.tree / ".git").write_text("gitdir: /nowhere\n")
+        with self.assertRaisesRegex(release.ReleaseError, "git does not list .*: fatal: .*nowhere"):
+            release.require_tracked(self.tree, [])
 
     def test_a_name_too_long_for_the_format_is_an_error(self) -> None:
         (self.tree / ("x" * 120)).write_text("")

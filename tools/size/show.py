@@ -136,6 +136,10 @@ def show(report: dict[str, Any], out: Console) -> None:
         if run["cycles_of"]:
             out.print(f"\nCycles are those of {run['cycles_of']}")
         out.print(f"\nStack high water {run['stack_bytes']:,}")
+    else:
+        out.print(
+            "\nInstructions and stack are counted in an emulator: leave out --board for those"
+        )
 
 
 def main(args: list[str]) -> None:

@@ -79,7 +79,9 @@ def read(model: ImportedModel, target: Target, work: Path) -> Work:
 
     def flags(_: Phase) -> tuple[str, ...]:
         imported = phases.import_flags(model.signatures, has_half_floats)
-        return (*imported, _UNEVALUATED, phases.PADDINGS_WITHIN, *target.iree_flags())
+        # Only kernels with vectors read an image as if it were padded; others get a padded copy.
+        within = (phases.PADDINGS_WITHIN,) if target.vlen_bits else ()
+        return (*imported, _UNEVALUATED, *within, *target.iree_flags())
 
     context = ModelContext(model.int8)
     pipeline = tuple(rewrite for rewrite in FOR_ALL if rewrite.after is phases.INPUT)

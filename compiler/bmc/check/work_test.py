@@ -25,6 +25,16 @@ _WORK = Work(
     kernels=5,
     counts=Counter({"dense_i": 10**6, "results": 10**4}),
 )
+_IMAGE_BYTES = 16 * 16 * 32 * 4
+_PADDED_BYTES = 18 * 18 * 32 * 4
+_CONVOLUTION = """func.func @main(%x: tensor<1x16x16x32xf32>) -> tensor<1x8x8x8xf32> {
+  %w = stablehlo.constant dense<1.5> : tensor<3x3x32x8xf32>
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x16x16x32xf32>, tensor<3x3x32x8xf32>) -> tensor<1x8x8x8xf32>
+  return %0 : tensor<1x8x8x8xf32>
+}
+"""
 
 
 class WorkTest(unittest.TestCase):
@@ -42,6 +52,14 @@ class WorkTest(unittest.TestCase):
         self.assertEqual((found.dispatches, found.kernels), (1, 1))
         self.assertEqual(found.weight_bytes, 32 * 64 * 4)
         self.assertEqual(found.arena_bytes, 4 * 32 * 4 + 4 * 64 * 4)
+
+    def test_only_kernels_without_vectors_read_a_padded_copy(self) -> None:
+        model = self.model(_CONVOLUTION)
+        vectors = work.read(model, _RV64, self.folder).arena_bytes
+        self.assertLess(vectors, _IMAGE_BYTES + _PADDED_BYTES)
+        for isa in ("rv32imac", "rv64gc"):
+            found = work.read(model, target.find(isa), self.folder).arena_bytes
+            self.assertEqual(found, _IMAGE_BYTES + _PADDED_BYTES, isa)
 
     def test_elements_without_products(self) -> None:
         found = work.read(self.model(support.ADD), _RV64, self.folder)

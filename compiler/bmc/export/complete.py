@@ -6,7 +6,7 @@ Startup, HAL, linker script and main are the files that Ironcast's own images ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,6 +24,9 @@ _MEMORY = {32: 256, 64: 512}
 
 # Where all of it is in the folder.
 _PLACE = "firmware"
+
+# What make and CMake read besides.
+_BUILD_FILES = ("firmware.cmake", "firmware.mk", "toolchain.cmake")
 
 # Extensions that QEMU does not know.
 _NOT_IN_QEMU = PlanIsa.P | PlanIsa.ZVQDOTQ | PlanIsa.XSMTVDOT
@@ -66,26 +69,23 @@ def files(
             if path.suffix == ".S":
                 text = path.read_text(encoding="utf-8")
                 result[place] = text.replace('.incbin "', f'.incbin "{model.name}/')
+    compiled = [f"{_PLACE}/src/{place}" for place in sources if place.endswith((".c", ".S"))]
     more = {
         "FIRMWARE_LIBGCC": "",
         "FIRMWARE_QEMU": " ".join(qemu_arguments(isa)),
         "FIRMWARE_BITS": str(isa.xlen),
-        "FIRMWARE_SOURCES": _lines(
-            f"{_PLACE}/src/{place}" for place in sources if place.endswith((".c", ".S"))
-        ),
+        "FIRMWARE_SOURCES": " \\\n  ".join(compiled),
+        "FIRMWARE_CMAKE_SOURCES": "\n".join(f"  {place}" for place in compiled),
     }
     if isa.xlen == 32:
         result[f"{_PLACE}/libgcc.a"] = _libgcc()
         more["FIRMWARE_LIBGCC"] = f"{_PLACE}/libgcc.a"
-    template = (_TEMPLATES / "firmware.mk.in").read_text(encoding="utf-8")
     every = {**values, **more}
-    result[f"{_PLACE}/firmware.mk"] = re.sub("@([A-Z_]+)@", lambda match: every[match[1]], template)
+    for name in _BUILD_FILES:
+        template = (_TEMPLATES / f"{name}.in").read_text(encoding="utf-8")
+        result[f"{_PLACE}/{name}"] = re.sub("@([A-Z_]+)@", lambda match: every[match[1]], template)
     result[f"{_PLACE}/src/firmware.c"] = _firmware_c(models, board)
     return result
-
-
-def _lines(words: Iterable[str]) -> str:
-    return " \\\n  ".join(words)
 
 
 def _sources(board: str) -> list[str]:

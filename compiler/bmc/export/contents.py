@@ -50,7 +50,21 @@ _FIRMWARE_README = """
 `make` makes an image, `build/@NAME@.elf`, with the startup code, HAL and linker script in `firmware`. `make run` boots
 it in QEMU's virt machine: it computes the cases of the golden data, compares them with what the framework computed, and
 ends with the record `BM1 PASS`, or with an exit status that is not 0. The compiler, which `CC` may name, and its
-options are chosen for you. `make build/lib@NAME@.a` makes the library of the table.
+options are chosen for you. `make build/lib@NAME@.a` makes the library of the table. With CMake,
+`cmake -B build && cmake --build build` makes that image, and `cmake --build build --target run` boots it.
+"""
+
+# As a part of somebody else's project, the folder is libraries.
+_ALONE = "if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)"
+_CMAKE_TOOLCHAIN = f"""\
+{_ALONE[:-1]} AND NOT CMAKE_TOOLCHAIN_FILE)
+  set(CMAKE_TOOLCHAIN_FILE ${{CMAKE_CURRENT_SOURCE_DIR}}/firmware/toolchain.cmake)
+endif()
+"""
+_CMAKE_FIRMWARE = f"""
+{_ALONE}
+  include(firmware/firmware.cmake)
+endif()
 """
 
 _LIBGCC_LICENSE = """
@@ -77,7 +91,7 @@ def contents(
     Args:
       models: one or more.
       libraries: all kernel libraries that they call.
-      boots: whether make builds an image for QEMU.
+      boots: whether make and CMake build an image for QEMU.
 
     Raises:
       BmcError: the models do not go together, one calls libraries and none are given, or QEMU cannot run them.
@@ -111,6 +125,8 @@ def contents(
         for place, path in (*library.sources.items(), *library.headers.items()):
             files[f"src/{place}"] = path
     values = _values(models, libraries) | {
+        "CMAKE_FIRMWARE": _CMAKE_FIRMWARE if boots else "",
+        "CMAKE_TOOLCHAIN": _CMAKE_TOOLCHAIN if boots else "",
         "FIRMWARE": "include firmware/firmware.mk\n" if boots else "",
         "FIRMWARE_LICENSE": _LIBGCC_LICENSE if boots and models[0].target.xlen == 32 else "",
         "FIRMWARE_README": _FIRMWARE_README.replace("@NAME@", models[0].name) if boots else "",

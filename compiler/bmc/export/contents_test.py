@@ -150,6 +150,21 @@ class ContentsTest(support.FolderTest):
             "firmware", str(contents([read_model(self.folder / "one", ())])["Makefile"])
         )
 
+    def test_cmake_makes_an_image_of_a_complete_export_alone(self) -> None:
+        files = self.complete("rv64gcv_zvl256b")
+        cmake, image = str(files["CMakeLists.txt"]), str(files["firmware/firmware.cmake"])
+        alone = "if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR"
+        self.assertLess(
+            cmake.index(f"{alone} AND NOT CMAKE_TOOLCHAIN_FILE)"), cmake.index("project(")
+        )
+        self.assertIn(f"{alone})\n  include(firmware/firmware.cmake)\nendif()\n", cmake)
+        self.assertIn("\n  firmware/src/boards/qemu_virt_rv64/board.c\n", image)
+        self.assertIn("-cpu rv64,v=true,vext_spec=v1.0,vlen=256,elen=64 ", image)
+        for place in ("firmware/firmware.cmake", "firmware/toolchain.cmake"):
+            self.assertIsNone(re.search("@[A-Z_]+@", str(files[place])), place)
+        library = contents([read_model(self.folder / "one", ())])
+        self.assertNotIn("firmware/", str(library["CMakeLists.txt"]))
+
     def test_what_cannot_be_complete(self) -> None:
         for isa, sentence in (
             ("rv64gcp", "QEMU's virt machine, which has no rv64gcp"),

@@ -19,6 +19,8 @@ from bmc.golden import Declared
 
 # "[ONNXRuntimeError] : 1 : FAIL : what it did /folder/file.cc:256 onnxruntime::Model::Model(...) why"
 _RUNTIME_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |/\S+\.\w+:\d+ .*\) ")
+# The newest version of the IR that onnxruntime reads. What the next one of the pinned onnx adds are types.
+_RUNTIME_IR_VERSION = 13
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,8 @@ def _checked(model: Any, name: str) -> OnnxFile:
         onnx.checker.check_model(_with_ranks(model))
     except Exception as error:
         raise _bad_file(name, error) from None
+    # Which ops and types it knows, onnxruntime says itself.
+    model.ir_version = min(model.ir_version, _RUNTIME_IR_VERSION)
     if not model.graph.output:
         raise BmcError(
             "bad-signature",

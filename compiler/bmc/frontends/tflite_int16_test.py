@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unittest
 from typing import Any
 
@@ -10,10 +11,12 @@ import support
 import tensorflow as tf
 import tflite_kit
 from ai_edge_litert import schema_py_generated as schema
+from iree.compiler import ir
 from numpy.typing import NDArray
 from tflite_graph import Graph
 
 from bmc.frontends import tflite_file, tflite_refused
+from bmc.ir import ir_util
 
 _OPS = tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
 _FUSED = schema.ActivationFunctionType
@@ -116,6 +119,22 @@ class TfliteInt16Test(support.ModelFileTest):
         made.add("QUANTIZE", (4096,), 0.00012895)
         x = "np.random.default_rng(3).standard_normal(4096).astype(np.float32)"
         self.agrees(self.load(made.file(), f"return Cases((({x},), (9 * {x},)), Exact())"))
+
+    def test_what_quantizes_an_image_is_as_small_for_a_large_one(self) -> None:
+        """A constant as large as the image would be a weight of f32 in an int8 model."""
+        data = _convert(lambda x: x @ _weight(8, 4), tflite_kit.tensor(64, 8), io=tf.float32)
+        model = self.load(data)
+        with ir.Context() as context:
+            context.allow_unregistered_dialects = True
+            module = ir.Module.parse(model.mlir.read_bytes())
+            types = [
+                op.results[0].type
+                for op in ir_util.walk(module.operation)
+                if op.name in ("arith.constant", "tosa.const")
+            ]
+        shaped = [kind for kind in types if isinstance(kind, ir.RankedTensorType)]
+        sizes = [math.prod(kind.shape) for kind in shaped if str(kind.element_type) == "f32"]
+        self.assertEqual(set(sizes), {1})
 
     def test_biases_of_32_bits(self) -> None:
         def network(x: tf.Tensor) -> tf.Tensor:

@@ -34,6 +34,7 @@ from bmc.frontends import (
     tflite_int16,
     tflite_schema,
     tflite_tables,
+    tflite_text,
 )
 from bmc.frontends.tflite_file import TfliteFile
 
@@ -268,19 +269,32 @@ def _quantize_to_16_bits(narrowing: Any, scale: np.float32) -> None:
     """Does what _quantize() does, and divides: with 16 bits, the product with 1 / scale may be next to the quotient."""
     from iree.compiler import ir
 
-    (product,) = narrowing.operands
-    x = product.owner.operands[0]
-    splat = ir.DenseElementsAttr.get_splat(
-        x.type, ir.FloatAttr.get(x.type.element_type, float(scale), loc=narrowing.location)
-    )
+    (quotient,) = narrowing.operands
+    product = quotient.owner.operation
+    x = product.operands[0]
     i32 = ir.IntegerType.get_signless(32, narrowing.context)
     whole = ir.RankedTensorType.get(x.type.shape, i32, loc=narrowing.location)
     with ir.InsertionPoint(narrowing), narrowing.location:
-        divisor = ir.Operation.create("arith.constant", [x.type], attributes={"value": splat})
-        quotient = ir.Operation.create("arith.divf", [x.type], [x, divisor.result])
-        rounded = ir.Operation.create("tosa.cast", [whole], [quotient.result])
+        rounded = ir.Operation.create("tosa.cast", [whole], [quotient])
     narrowing.operands[0] = rounded.result
     _quantize(narrowing, rounded)
+
+    loops = ", ".join(f"d{axis}" for axis in range(len(x.type.shape)))
+    parallel = ", ".join(['"parallel"'] * len(x.type.shape))
+    # One number for all elements, as in _Maker.constant().
+    text = f"""
+func.func @quotient(%x: {x.type}) -> {x.type} {{
+  %scale = arith.constant {scale:.9e} : f32
+  %empty = tensor.empty() : {x.type}
+  %quotient = linalg.generic {{indexing_maps = [affine_map<({loops}) -> ({loops})>, affine_map<({loops}) -> ({loops})>],
+    iterator_types = [{parallel}]}} ins(%x : {x.type}) outs(%empty : {x.type}) {{
+  ^element(%number: f32, %old: f32):
+    %result = arith.divf %number, %scale : f32
+    linalg.yield %result : f32
+  }} -> {x.type}
+  return %quotient : {x.type}
+}}"""
+    tflite_text.replace(product, text, [x])
 
 
 class _Maker:

@@ -128,6 +128,23 @@ class CMakeTest(unittest.TestCase):
         self.check("clang")
 
 
+class CompleteTest(unittest.TestCase):
+    def test_cmake_makes_an_image(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch) / "export"
+            call(product.path("EXPORT_RV32"), "--complete", folder)
+            for compiler, (settings, _) in COMPILERS.items():
+                build = folder / compiler
+                call(
+                    *(CMAKE, "-G", "Unix Makefiles", "-S", folder, "-B", build),
+                    f"-DCMAKE_MAKE_PROGRAM={product.MAKE}",
+                    f"-DCMAKE_C_COMPILER={settings['C_COMPILER']}",
+                    f"-DQEMU={product.path('QEMU_RV32')}",
+                )
+                said = call(CMAKE, "--build", build, "-j", "2", "--target", "run")
+                self.assertRegex(said, r"(?m)^BM1 PASS cases=\d+$")
+
+
 class F16Test(unittest.TestCase):
     def test_a_hart_with_f16_runs_it(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:

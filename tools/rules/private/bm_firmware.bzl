@@ -3,9 +3,9 @@
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmModelInfo")
 load("//tools/rules/private:c_names.bzl", "check_distinct_names")
-load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE", "image_providers", "link_image")
+load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE", "image_name", "image_providers", "link_image")
 load("//tools/rules/private:run_tool.bzl", "run_tool")
-load("//tools/rules/private:transitions.bzl", "any_board_transition", "c_transition", "tool_transition")
+load("//tools/rules/private:transitions.bzl", "c_transition", "tool_transition")
 
 _FIRMWARE_C = """// Generated: the models of this image.
 #include "runtime_bm/app/firmware.h"
@@ -101,7 +101,7 @@ def _check_devices(label, board, models):
 
 def _check_room(ctx, board, reports):
     """Returns a stamp that exists only if the models can fit; its message is clearer than the linker's."""
-    stamp = ctx.actions.declare_file(ctx.label.name + ".room")
+    stamp = ctx.actions.declare_file(image_name(ctx) + ".room")
     args = ctx.actions.args()
     args.add("room")
     args.add("--board", board.description)
@@ -118,7 +118,7 @@ def _check_room(ctx, board, reports):
     return stamp
 
 def _report(ctx, map_file, board, reports):
-    report = ctx.actions.declare_file(ctx.label.name + ".report.json")
+    report = ctx.actions.declare_file(image_name(ctx) + ".report.json")
     args = ctx.actions.args()
     args.add("report")
     args.add("--map", map_file)
@@ -182,7 +182,6 @@ bm_firmware = rule(
         "models": attr.label_list(
             doc = "bm_model targets, in the order in which they are checked.",
             allow_empty = False,
-            cfg = any_board_transition,
             mandatory = True,
             providers = [BmModelInfo],
         ),

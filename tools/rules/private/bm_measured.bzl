@@ -6,7 +6,7 @@ load("//tools/rules/private:bm_report.bzl", "bm_report")
 load("//tools/rules/private:bm_run.bzl", "bm_run")
 load("//tools/rules/private:bm_view.bzl", "bm_view")
 
-def bm_measured(*, name, models, board, isa, exec_env, run, baseline = None, harts = 1, tags = [], **kwargs):
+def bm_measured(*, name, models, board, isa, exec_env, run, baseline = None, chosen = None, harts = 1, tags = [], **kwargs):
     """Makes `<name>.report`, `<name>.view` and `<name>_baseline_test`.
 
     If the models have kernel libraries, the report also has what they take without: another image for the same
@@ -19,6 +19,7 @@ def bm_measured(*, name, models, board, isa, exec_env, run, baseline = None, har
       isa: of the kernels.
       exec_env: of the run.
       run: recorded run of a firmware with `profile` for that board, with the same models and ISA.
+      chosen: the image for the board that `--board` names, whose sizes the report prints instead, or `//boards:none`.
       harts: of the run.
       baseline: text with a line for this image; without it there is no test.
       tags: tags of every test.
@@ -45,6 +46,7 @@ def bm_measured(*, name, models, board, isa, exec_env, run, baseline = None, har
     )
     bm_report(
         name = name + ".report",
+        chosen = chosen,
         firmware = name,
         plain_run = plain + ".run",
         run = run,

@@ -59,7 +59,7 @@ def bm_model_suite(
     debug probe (`docs/how-to/validate.md`).
     `<name>.library` is the models and the runtime as a C library, and `<name>.export` writes it into a
     folder that builds without Bazel.
-    `--board=LABEL` chooses the board in whose emulator `bazel run <name>` boots, and the board of `<name>.flash`, `<name>.flash_test`, `<name>.validate`, `<name>.probe.validate`,
+    `--board=LABEL` chooses the board in whose emulator `bazel run <name>` boots, whose memories `<name>.report` prints, and the board of `<name>.flash`, `<name>.flash_test`, `<name>.validate`, `<name>.probe.validate`,
     `<name>.service.flash`, which puts the firmware for `.validate` on it, `<name>.debug` (under gdb) and `<name>.bisect` (the first dispatch that differs from the host's).
 
     Args:
@@ -123,6 +123,7 @@ def bm_model_suite(
         name = name,
         baseline = baseline,
         board = _SPIKE,
+        chosen = name + "._for_chosen_board",
         exec_env = measured_at,
         harts = harts,
         isa = isa,

@@ -29,13 +29,20 @@ def _bm_report_impl(ctx):
         inputs = [report, run.record] + plain + codes,
         outputs = [full],
     )
-    show = write_launcher(ctx, ctx.attr._show, [full], [full])
+
+    # The board that `--board` names, which has no recorded run.
+    chosen = ctx.attr.chosen and BmFirmwareInfo in ctx.attr.chosen
+    shown = ctx.attr.chosen[BmFirmwareInfo].report if chosen else full
+    show = write_launcher(ctx, ctx.attr._show, [shown], [shown])
     return [DefaultInfo(files = depset([full]), **show)]
 
 bm_report = rule(
     implementation = _bm_report_impl,
     doc = "report.json of an image with measured instructions; `bazel run` prints it in readable form.",
     attrs = {
+        "chosen": attr.label(
+            doc = "The image for the board that `--board` names, whose sizes `bazel run` prints instead, or `//boards:none`.",
+        ),
         "firmware": attr.label(
             doc = "The image whose sizes are reported.",
             mandatory = True,

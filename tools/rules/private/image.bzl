@@ -56,6 +56,14 @@ def _check_harts(label, harts, board):
             board.harts,
         ))
 
+def image_name(ctx):
+    """Returns what the names of an image's files begin with.
+
+    The images for all boards of an ISA that `--board` may name lie in one folder.
+    """
+    name = ctx.label.name
+    return "{}.{}".format(name, ctx.attr.board[BmBoardInfo].name) if "._for_" in name else name
+
 def link_image(ctx, libraries, models = [], source = "", stamps = []):
     """Links an image for the board of the rule.
 
@@ -87,19 +95,19 @@ def link_image(ctx, libraries, models = [], source = "", stamps = []):
         inputs = inputs + [board.linker_script]
     outputs = board.note
     if models:
-        source_file = ctx.actions.declare_file(ctx.label.name + "_firmware.c")
+        source_file = ctx.actions.declare_file(image_name(ctx) + "_firmware.c")
         ctx.actions.write(source_file, source + note_c(board.name, ctx.attr.isa, models))
         _, outputs = cc_common.compile(
-            name = ctx.label.name,
+            name = image_name(ctx),
             actions = ctx.actions,
             feature_configuration = features,
             cc_toolchain = toolchain,
             srcs = [source_file],
             compilation_contexts = [library.compilation_context for library in libraries],
         )
-    map_file = ctx.actions.declare_file(ctx.label.name + ".map")
+    map_file = ctx.actions.declare_file(image_name(ctx) + ".map")
     linked = cc_common.link(
-        name = ctx.label.name + ".linked.elf",
+        name = image_name(ctx) + ".linked.elf",
         actions = ctx.actions,
         feature_configuration = features,
         cc_toolchain = toolchain,
@@ -122,7 +130,7 @@ def _seal(ctx, linked):
 
     There is none if the ISA lacks an instruction in it.
     """
-    elf = ctx.actions.declare_file(ctx.label.name + ".elf")
+    elf = ctx.actions.declare_file(image_name(ctx) + ".elf")
     isa = ISAS[ctx.attr.isa]
     args = ctx.actions.args()
     args.add(linked)
@@ -152,7 +160,7 @@ def _raw_images(ctx, elf, board):
         }
     files = []
     for suffix, options in sections.items():
-        binary = ctx.actions.declare_file(ctx.label.name + suffix)
+        binary = ctx.actions.declare_file(image_name(ctx) + suffix)
         ctx.actions.run(
             mnemonic = "BmBinary",
             executable = llvm_program(ctx, "objcopy"),
@@ -166,7 +174,7 @@ def _raw_images(ctx, elf, board):
 
 def _disassembly(ctx, elf):
     """Returns the disassembly."""
-    disassembly = ctx.actions.declare_file(ctx.label.name + ".disasm")
+    disassembly = ctx.actions.declare_file(image_name(ctx) + ".disasm")
     ctx.actions.run_shell(
         mnemonic = "BmDisassemble",
         command = '"$1" -d --no-show-raw-insn "$2" > "$3"',
@@ -179,7 +187,7 @@ def _disassembly(ctx, elf):
 
 def _flash_image(ctx, board, elf):
     """Returns the contents of the board's whole flash chip."""
-    out = ctx.actions.declare_file(ctx.label.name + ".flash")
+    out = ctx.actions.declare_file(image_name(ctx) + ".flash")
     args = ctx.actions.args()
     args.add(elf)
     args.add("--board", board.description)

@@ -7,9 +7,9 @@ ISA_FLAG = "//tools/rules:isa"
 # The harts that an image is for; the runtime's own code reads it too.
 HARTS_FLAG = "//runtime_bm/harts:count"
 
-# `--board`. Only an image that is built for it and its board's own code are configured by it: models are
-# not compiled twice.
-_BOARD_FLAG = "//boards:board"
+# `--board`. No transition changes it: what one makes different from the command line gets folders of its own, and
+# models would be imported and compiled again for a board that changes nothing of them. So the files of its images have
+# the board in their names (image.bzl).
 CHOSEN_BOARD = Label("//boards:board")
 NO_BOARD = Label("//boards:none")
 
@@ -49,7 +49,7 @@ def _isa_of_c(isa):
     """Returns the ISA that stands for all those with the same platform."""
     return {"rv32": "rv32imac", "x86_": "x86_64"}.get(isa[:4], "rv64gc")
 
-def _isa_transition_impl(settings, attr):
+def _isa_transition_impl(_settings, attr):
     isa = attr.isa
     if isa not in ISAS:
         # The rule refuses it (check_isa), under its own name. It gets there with an ISA of the same width:
@@ -59,35 +59,22 @@ def _isa_transition_impl(settings, attr):
         _PLATFORMS: str(_platform_of(isa)),
         ISA_FLAG: isa,
         HARTS_FLAG: getattr(attr, "harts", 1),
-        _BOARD_FLAG: settings[_BOARD_FLAG] if _asks_for_board(attr) else NO_BOARD,
     }
-
-def _asks_for_board(attr):
-    return getattr(attr, "board", None) == CHOSEN_BOARD or getattr(attr, "run_as", None) != None
 
 isa_transition = transition(
     implementation = _isa_transition_impl,
-    inputs = [_BOARD_FLAG],
-    outputs = [_PLATFORMS, ISA_FLAG, HARTS_FLAG, _BOARD_FLAG],
+    inputs = [],
+    outputs = [_PLATFORMS, ISA_FLAG, HARTS_FLAG],
 )
 
 def _c_transition_impl(settings, _attr):
     # C of firmware depends on the platform and the number of harts alone, so images for different ISAs share it.
-    return {ISA_FLAG: _isa_of_c(settings[ISA_FLAG]), _BOARD_FLAG: NO_BOARD}
+    return {ISA_FLAG: _isa_of_c(settings[ISA_FLAG])}
 
 c_transition = transition(
     implementation = _c_transition_impl,
     inputs = [ISA_FLAG],
-    outputs = [ISA_FLAG, _BOARD_FLAG],
-)
-
-def _any_board_transition_impl(_settings, _attr):
-    return {_BOARD_FLAG: NO_BOARD}
-
-any_board_transition = transition(
-    implementation = _any_board_transition_impl,
-    inputs = [],
-    outputs = [_BOARD_FLAG],
+    outputs = [ISA_FLAG],
 )
 
 def _board_platform_transition_impl(settings, attr):
@@ -113,13 +100,12 @@ def _import_transition_impl(_settings, _attr):
         _FEATURES: [],
         ISA_FLAG: "x86_64",
         HARTS_FLAG: 1,
-        _BOARD_FLAG: NO_BOARD,
     }
 
 import_transition = transition(
     implementation = _import_transition_impl,
     inputs = [],
-    outputs = [_PLATFORMS, _FEATURES, ISA_FLAG, HARTS_FLAG, _BOARD_FLAG],
+    outputs = [_PLATFORMS, _FEATURES, ISA_FLAG, HARTS_FLAG],
 )
 
 # The machine that builds.
@@ -138,27 +124,26 @@ question_transition = transition(
 
 def _tool_transition_impl(settings, _attr):
     # A program of the build is one program. `exec` would keep the values of our flags, and so make another one for each
-    # ISA, board and number of harts.
+    # ISA and number of harts.
     return {
         _PLATFORMS: str(settings[_HOST_PLATFORM]),
         _COMPILATION_MODE: "opt",
         _FEATURES: [],
         ISA_FLAG: "x86_64",
         HARTS_FLAG: 1,
-        _BOARD_FLAG: NO_BOARD,
     }
 
 tool_transition = transition(
     implementation = _tool_transition_impl,
     inputs = [_HOST_PLATFORM],
-    outputs = [_PLATFORMS, _COMPILATION_MODE, _FEATURES, ISA_FLAG, HARTS_FLAG, _BOARD_FLAG],
+    outputs = [_PLATFORMS, _COMPILATION_MODE, _FEATURES, ISA_FLAG, HARTS_FLAG],
 )
 
 def _any_isa_transition_impl(_settings, _attr):
-    return {ISA_FLAG: "x86_64", HARTS_FLAG: 1, _BOARD_FLAG: NO_BOARD}
+    return {ISA_FLAG: "x86_64", HARTS_FLAG: 1}
 
 any_isa_transition = transition(
     implementation = _any_isa_transition_impl,
     inputs = [],
-    outputs = [ISA_FLAG, HARTS_FLAG, _BOARD_FLAG],
+    outputs = [ISA_FLAG, HARTS_FLAG],
 )
