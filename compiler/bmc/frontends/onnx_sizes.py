@@ -57,15 +57,16 @@ def _value(node: Any, graph: Graph, known: dict[str, Array], model: Any) -> Arra
         return None if shape is None else np.array(shape, np.int64)[bounds]
     if node.op_type not in _OPS and node.op_type not in _QUOTIENTS:
         return None
-    inputs = {}
+    inputs: dict[str, Array] = {}
     for name in filter(None, node.input):
         shape = graph.shape(name)
         if name not in known and (shape is None or math.prod(shape) > _MOST):
             return None
-        inputs[name] = known[name] if name in known else graph.constant(name)
-    if any(value is None or value.dtype.kind != "i" for value in inputs.values()):
-        return None
-    if node.op_type in _QUOTIENTS and not _divides(*(inputs[name] for name in node.input)):
+        value = known[name] if name in known else graph.constant(name)
+        if value is None or value.dtype.kind != "i":
+            return None
+        inputs[name] = value
+    if node.op_type in _QUOTIENTS and not _divides(*map(inputs.__getitem__, node.input)):
         return None
     initializers = [numpy_helper.from_array(value, name) for name, value in inputs.items()]
     value = onnx_graph.evaluated(model, [node], initializers, node.output[0])
