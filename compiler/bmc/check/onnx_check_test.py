@@ -148,6 +148,17 @@ class OnnxCheckTest(unittest.TestCase):
         for name in ("relu", "add"):
             self.assertNotIn(name, text)
 
+    def test_f16_on_an_instruction_set_without_it(self) -> None:
+        half = TensorProto.FLOAT16
+        node = helper.make_node("Add", ["x", "x"], ["y"], name="twice")
+        path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "half.onnx"
+        path.write_bytes(_model([node], [_info("x", [1, 64], half)], [_info("y", [1, 64], half)]))
+        for isa, runs in (("rv64gcv_zvl256b", False), ("rv64gcv_zfh_zvfh_zvl256b", True)):
+            said: list[str] = []
+            ok = check.check(str(path), ImportOptions(), target.find(isa), said.append)
+            self.assertEqual(ok, runs, said)
+            self.assertEqual("computes 'addf' in f16" in "".join(said), not runs, said)
+
     def test_an_input_that_selects_a_branch(self) -> None:
         ok, text = self.check(_switch())
         self.assertTrue(ok)

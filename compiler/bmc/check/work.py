@@ -20,6 +20,7 @@ from bmc.ir import contraction, ir_util
 from bmc.iree import phases
 from bmc.iree.phases import Phase
 from bmc.iree.tool import IreeTool
+from bmc.rewrites import soft_halves
 from bmc.rewrites.model_context import ModelContext
 from bmc.rewrites.model_pipeline import FOR_ALL
 from bmc.rewrites.runner import Runner
@@ -69,7 +70,7 @@ def read(model: ImportedModel, target: Target, work: Path) -> Work:
       work: a folder for intermediate files.
 
     Raises:
-      BmcError: IREE or a rewrite refuses the model.
+      BmcError: IREE or a rewrite refuses the model, or it computes in f16 and the target does not.
     """
     has_half_floats = False
 
@@ -90,6 +91,7 @@ def read(model: ImportedModel, target: Target, work: Path) -> Work:
     flow = runner.run(model.mlir, phases.INPUT, phases.FLOW)
     with ir.Context():
         module = ir_util.read(flow)
+        soft_halves.check(module, target)
         return _of_flow(module, liveness.bound(module, context.states))
 
 

@@ -44,13 +44,8 @@ def apply(module: Any, context: Context) -> None:
     Raises:
       BmcError: the model computes in f16; the message names the first such operation.
     """
-    conversions = []
-    for op in ir_util.walk(module.operation):
-        if _converts(op):
-            conversions.append(op)
-        elif op.name.startswith(_COMPUTES) and op.name not in _MOVES and _has_f16(op):
-            raise _refused(op, context.target)
-    for op in conversions:
+    check(module, context.target)
+    for op in list(filter(_converts, ir_util.walk(module.operation))):
         owner = op.operation.parent
         if owner.name.startswith("linalg.") and owner.name != "linalg.generic":
             _convert_before(op, owner)
@@ -59,6 +54,16 @@ def apply(module: Any, context: Context) -> None:
             make = _rounded if op.name == "arith.truncf" else _extended
             op.results[0].replace_all_uses_with(make(op.operands[0]))
         op.erase()
+
+
+def check(module: Any, target: Target) -> None:
+    """Raises BmcError if a model computes in f16 and the target lacks that; the message names the first operation."""
+    if target.has_f16:
+        return
+    for op in ir_util.walk(module.operation):
+        computes = op.name.startswith(_COMPUTES) and op.name not in _MOVES
+        if computes and not _converts(op) and _has_f16(op):
+            raise _refused(op, target)
 
 
 def _convert_before(extension: ir_util.Op, product: ir_util.Op) -> None:
