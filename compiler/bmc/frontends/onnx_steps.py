@@ -24,7 +24,7 @@ _MARGIN = 2.0
 # Weights of f32, or scales, move by so much of themselves.
 _ROUNDING = 2.0**-22
 # A wider one would not tell right answers from wrong ones.
-_WIDEST = 2.0**-3
+_WIDEST = 2.0**-2
 # Whose constants move: a scale moves all that it divides, and a weight of f32 what is added up.
 _MOVED = (*quantized.PRODUCTS, "DequantizeLinear", "QuantizeLinear")
 
