@@ -13,6 +13,8 @@ from bmc.dtype import Array, DType
 LARGEST_TOLERANCE = float(np.finfo(np.float32).max)
 # Fewer floats may be multiples of a step by chance.
 _FEWEST_MULTIPLES = 6
+# Those of int16; all floats are multiples of their last bit.
+_MOST_STEPS = 65_535
 # How far a float may be from a multiple, in steps: it was rounded to f32.
 _OFF_THE_MULTIPLE = 0.01
 
@@ -109,6 +111,8 @@ def quantization_step(want: Array) -> float:
         return 0.0
     step = float(np.diff(values).min())
     places = (values - values[0]) / step
+    if places[-1] > _MOST_STEPS:
+        return 0.0
     return step if np.abs(places - places.round()).max() < _OFF_THE_MULTIPLE else 0.0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from bmc.optimize import Optimized
 from bmc.plan import audit, calls, schedule, weights
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import Plan
-from bmc.plan.weights import PackedWeights
+from bmc.plan.weights import PackedWeights, Weight
 from bmc.rewrites import configs, soft_halves, tuning
 from bmc.rewrites.context import Config, Context, Decisions
 from bmc.rewrites.pipeline import FOR_TARGET
@@ -219,7 +219,13 @@ def explain(model: ImportedModel, options: CompileOptions) -> str:
 class _Facts:
     """Collects facts from the IR at each phase."""
 
-    def __init__(self, context: Context, float_parts: Mapping[str, str], mixed: bool) -> None:
+    def __init__(
+        self,
+        context: Context,
+        float_parts: Mapping[str, str],
+        mixed: bool,
+        unpacked: Callable[[dict[str, WeightType]], tuple[Weight, ...]],
+    ) -> None:
         self.macs: dict[str, int] = {}
         self.stored: dict[str, WeightType] = {}
         self.liveness_bound = 0
@@ -228,6 +234,7 @@ class _Facts:
         self._context = context
         self._float_parts = float_parts
         self._mixed = mixed
+        self._unpacked = unpacked
 
     def of_parameters(self, module: Any) -> None:
         self.stored = stored_weights.read(
@@ -242,7 +249,9 @@ class _Facts:
         self.operands = operands.read(module)
         self.products = products.read(module)
         if self._context.int8 and not self._mixed:
-            audit.check_products(self.products, self._float_parts)
+            audit.check_products(
+                self.products, self._float_parts, lambda: self._unpacked(self.stored)
+            )
         if self._context.f16:
             audit.check_halves(self.products, self._float_parts)
 
@@ -307,7 +316,12 @@ def _lower(
     context: Context,
 ) -> Lowered:
     tool = IreeTool(work, options.out / "reproducer")
-    facts = _Facts(context, options.float_parts, model.mixed)
+    facts = _Facts(
+        context,
+        options.float_parts,
+        model.mixed,
+        lambda types: weights.unpacked(optimized.archive, types, model.parameters),
+    )
     linker = linking.link_with(work, options.libcalls)
     pipeline = tuple(rewrite for rewrite in FOR_TARGET if not (options.plain and rewrite.faster))
     applied = {rewrite.name for rewrite in pipeline if rewrite.applies(context)}

@@ -74,6 +74,10 @@ class MeasuresTest(unittest.TestCase):
         for values in ([0.0, 1.0, 2.0], [0.0, 1.0, 2.5, 3.0, 4.7, 6.0]):
             self.assertEqual(answers.quantization_step(np.array(values, np.float32)), 0.0)
 
+    def test_the_last_bit_of_floats_is_no_step(self) -> None:
+        values = np.float32(1) + np.float32(2**-23) * np.array([0, 1, 5, 9, 40_000, 70_000])
+        self.assertEqual(answers.quantization_step(values.astype(np.float32)), 0.0)
+
     def test_classes(self) -> None:
         want = [np.array([[0, 1, 2, 3, 4, 5, 6]]), np.array([[6, 5, 4, 3, 2, 1, 0]])]
         got = [want[0], want[0]]

@@ -8,10 +8,11 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts, factory, golden, progress, samples, spec, spread
+from bmc import artifacts, factory, golden, progress, samples, spec, spread, tolerances
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
@@ -98,12 +99,13 @@ def _import(
     )
     cases = model.cases or samples.cases(declared)
     golden.check_cases(cases, declared)
+    notes: tuple[str, ...] = ()
     if options.quantize:
         from bmc.frontends import onnx_quantize
 
         golden.check_cases(model.calibration, declared)
         progress.begin(progress.QUANTIZE)
-        file = onnx_quantize.quantize(file, declared, model.calibration)
+        file, notes = onnx_quantize.quantize(file, declared, model.calibration)
     progress.begin(progress.GOLDEN)
     expected = file.run(cases)
     results = golden.infos(expected[0], file.output_names, "output")
@@ -112,7 +114,12 @@ def _import(
     in_f64 = _write(file, declared, results, out)
     inputs = golden.infos(cases[0], model.input_names or [i.name for i in declared], "input")
     outputs = golden.infos(expected[0], model.output_names or file.output_names, "output")
-    return imported.build(
+    kernels = spread.of("onnx", onnx_limits.ops(file.model))
+    apart = onnx_steps.widened(kernels, file, cases, expected, is_ours=bool(options.quantize))
+    wider, usual = (tolerances.default(results, expected, each) for each in (apart, kernels))
+    if options.quantize and wider != usual and not model.tolerance:
+        notes += (onnx_steps.note(apart),)
+    result = imported.build(
         model,
         out=out,
         source=file.name,
@@ -126,11 +133,10 @@ def _import(
         in_f64=in_f64,
         classes=file.classes,
         mixed=not options.quantize and quantized.has_float_products(file.model),
-        apart=onnx_steps.widened(
-            spread.of("onnx", onnx_limits.ops(file.model)), file, cases, expected
-        ),
+        apart=apart,
         answer=lambda case: file.run((case,))[0],
     )
+    return replace(result, notes=notes)
 
 
 def _write(

@@ -134,6 +134,33 @@ class DynamicTest(support.ModelFileTest):
         self.assertGreater(apart[0], 1e-3)
         self.assertLess(apart[1], 1e-5)
 
+    def test_constants_that_are_no_weights_do_not_move(self) -> None:
+        """A size or an exponent that moves makes another model."""
+        nodes = [
+            helper.make_node("Resize", ["x", "", "sizes"], ["r"]),
+            helper.make_node("QuantizeLinear", ["r", "s", "z"], ["q"]),
+            helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+            helper.make_node("Pow", ["d", "three"], ["y"]),
+        ]
+        weights: dict[str, Array] = {
+            "sizes": np.array([1, 2], np.float32),
+            "s": np.array(1, np.float32),
+            "z": np.array(0, np.int8),
+            "three": np.array(3, np.float32),
+        }
+        file = parse(_model(nodes, weights, 1, _SIZE).SerializeToString(), "m.onnx")
+        between = (np.array([[-9, 7, 0.5, -1.5, 9.5, 7.5]], np.float32),)
+        at = (np.array([[-9, 7, 1, 2, 10, 7]], np.float32),)
+        theirs = onnx_steps.widened(NONE, file, (between,), file.run((between,)))
+        self.assertEqual(theirs, NONE)
+        apart = [
+            onnx_steps.widened(NONE, file, (case,), file.run((case,)), is_ours=True).relative
+            for case in (between, at)
+        ]
+        # 9.5 becomes 9 or 10, whose cubes are 271 of 1000 apart; no tolerance is as wide.
+        self.assertEqual(apart[0], 2**-2)
+        self.assertLess(apart[1], 1e-5)
+
     def test_a_cast_to_bytes_inside_a_loop(self) -> None:
         """IREE's importer makes 127 of all larger numbers."""
         info = helper.make_tensor_value_info

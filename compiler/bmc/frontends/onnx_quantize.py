@@ -7,7 +7,9 @@ the kernels that surround them, as for PyTorch (torch_quantize.py): onnxruntime 
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ import numpy as np
 from bmc import factory, spec
 from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import onnx_graph, onnx_static, quiet
+from bmc.frontends import onnx_graph, onnx_lost, onnx_spectra, onnx_static, quiet
 from bmc.frontends.onnx_file import OnnxFile
 
 # From here on, quantize and dequantize ops may have a scale for each channel.
@@ -41,14 +43,18 @@ _SELECTIONS = (
     "Concat", "Flatten", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze",
 )  # fmt: skip
 
+_ONE_STAGE = "the STFT or DFT is a product with one matrix, so that int8 rounds once: f32 takes two with smaller ones"
+
 
 def quantize(
     file: OnnxFile, inputs: tuple[TensorInfo, ...], calibration: tuple[spec.Case, ...]
-) -> OnnxFile:
-    """Returns the file with quantize and dequantize ops around every product, for these shapes of its inputs.
+) -> tuple[OnnxFile, tuple[str, ...]]:
+    """Returns the file with quantize and dequantize ops around products, for these shapes of its inputs.
+
+    Products stay f32 whose numbers int8 would lose; sentences for the user say which.
 
     Raises:
-      BmcError: there is no calibration data, or onnxruntime fails.
+      BmcError: there is no calibration data, nothing to quantize, or onnxruntime fails.
     """
     if not calibration:
         raise BmcError(
@@ -56,53 +62,96 @@ def quantize(
             "quantizing to int8 needs calibration data",
             hint="give Cases.calibration: a few dozen inputs like those the model will get",
         )
+    with _errors(file.name):
+        # This folds batch norms into the convolutions before them.
+        updated = onnx_static.updated(file, inputs, fold=True)
+        prepared = onnx_spectra.in_one_stage(updated)
+        _own_biases(prepared.graph)
+        chosen = {node.name: node.op_type for node in _chosen(prepared.graph)}
+    exact = replace(file, model=prepared)
+    one_stage = _spectra(prepared.graph) < _spectra(updated.graph)
+    notes: tuple[str, ...] = (_ONE_STAGE,) if one_stage else ()
+    lost = None
+    while {*chosen.values()} & {*_PRODUCTS}:
+        with _errors(file.name):
+            quantized = _quantized(exact, chosen, calibration)
+        products = {name: kind in _PRODUCTS for name, kind in chosen.items()}
+        lost = onnx_lost.find(exact, quantized, products, calibration)
+        if lost is None:
+            return quantized, notes
+        notes += (_stay(sorted(name for name in lost.nodes if products[name]), lost.why),)
+        chosen = {name: kind for name, kind in chosen.items() if name not in lost.nodes}
+    raise _nothing(file.name, lost)
+
+
+@contextlib.contextmanager
+def _errors(name: str) -> Iterator[None]:
+    try:
+        with quiet.native(), quiet.python():
+            yield
+    except BmcError:
+        raise
+    except Exception as error:
+        raise BmcError(
+            "quantize-failed",
+            f"onnxruntime cannot quantize '{name}': {factory.first_line(error)[:300]}",
+        ) from None
+
+
+def _quantized(
+    exact: OnnxFile, chosen: Mapping[str, str], calibration: tuple[spec.Case, ...]
+) -> OnnxFile:
+    """Returns the model with the inputs of the `chosen` nodes in int8; these have their names and ops."""
     import onnx
     from onnxruntime import quantization
 
-    names = [info.name for info in file.inputs]
+    names = [info.name for info in exact.inputs]
     feeds = iter([dict(zip(names, case, strict=True)) for case in calibration])
 
     class Reader(quantization.CalibrationDataReader):  # type: ignore[misc]
         def get_next(self) -> Any:
             return next(feeds, None)
 
+    model = onnx.ModelProto()
+    model.CopyFrom(exact.model)  # onnxruntime changes what it is given
+    kinds = {*chosen.values()}
     with tempfile.TemporaryDirectory() as work:
-        quantized = Path(work) / "quantized.onnx"
-        try:
-            with quiet.native(), quiet.python():
-                # This folds batch norms into the convolutions before them.
-                prepared = onnx_static.updated(file, inputs, fold=True)
-                _own_biases(prepared.graph)
-                chosen = _chosen(prepared.graph)
-                kinds = sorted({node.op_type for node in chosen})
-                if not {*kinds} & {*_PRODUCTS}:
-                    raise _nothing(file.name)
-                quantization.quantize_static(
-                    prepared,
-                    quantized,
-                    Reader(),
-                    quant_format=quantization.QuantFormat.QDQ,
-                    op_types_to_quantize=kinds,
-                    nodes_to_quantize=[node.name for node in chosen],
-                    extra_options={
-                        "ForceQuantizeNoInputCheck": True,
-                        "OpTypesToExcludeOutputQuantization": sorted({*kinds} - {_POOLING}),
-                    },
-                    per_channel=onnx_static.opset(prepared) >= _CHANNELS_OPSET,
-                    activation_type=quantization.QuantType.QInt8,
-                    weight_type=quantization.QuantType.QInt8,
-                )
-        except BmcError:
-            raise
-        except Exception as error:
-            raise BmcError(
-                "quantize-failed",
-                f"onnxruntime cannot quantize '{file.name}': {factory.first_line(error)[:300]}",
-            ) from None
-        return replace(file, model=onnx.load(quantized))
+        path = Path(work) / "quantized.onnx"
+        quantization.quantize_static(
+            model,
+            path,
+            Reader(),
+            quant_format=quantization.QuantFormat.QDQ,
+            op_types_to_quantize=sorted(kinds),
+            nodes_to_quantize=[*chosen],
+            extra_options={
+                "ForceQuantizeNoInputCheck": True,
+                "OpTypesToExcludeOutputQuantization": sorted(kinds - {_POOLING}),
+            },
+            per_channel=onnx_static.opset(model) >= _CHANNELS_OPSET,
+            activation_type=quantization.QuantType.QInt8,
+            weight_type=quantization.QuantType.QInt8,
+        )
+        return replace(exact, model=onnx.load(path))
 
 
-def _nothing(name: str) -> BmcError:
+def _spectra(graph: Any) -> int:
+    return sum(node.op_type in ("DFT", "STFT") for node in graph.node)
+
+
+def _stay(names: Sequence[str], why: str) -> str:
+    more = f" and {len(names) - 3} more products" if len(names) > 3 else ""
+    verb = "stays" if len(names) == 1 else "stay"
+    return f"{', '.join(map(repr, names[:3]))}{more} {verb} f32: {why}"
+
+
+def _nothing(name: str, lost: onnx_lost.Lost | None) -> BmcError:
+    if lost:
+        return BmcError(
+            "quantize-rejected",
+            f"int8 loses what the products of '{name}' compute: {lost.why}",
+            hint="import it without quantize",
+        )
     return BmcError(
         "quantize-rejected",
         f"'{name}' has no convolution and no matrix product to quantize",

@@ -11,6 +11,7 @@ That is fewer products than with one matrix, and sums of sqrt(N) terms in place 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,40 @@ def rewrite(graph: Graph, node: Any) -> bool:
     )
 
 
-def _stft(graph: Graph, node: Any) -> bool:
+def in_one_stage(model: Any) -> Any:
+    """Returns a ModelProto in which transforms of real numbers are convolutions and products, which int8 rounds once.
+
+    An STFT's weights hold its window. Those whose sizes are not known stay.
+    """
+    from onnx import shape_inference
+
+    makers = {"DFT": _product, "STFT": _convolution}
+    if makers.keys().isdisjoint(node.op_type for node in model.graph.node):
+        return model
+    model = shape_inference.infer_shapes(model, data_prop=True)
+    graph = Graph(model.graph)
+    for node in model.graph.node:
+        if node.op_type not in makers or not makers[node.op_type](graph, node):
+            graph.nodes.append(node)
+    graph.finish()
+    # ONNX infers too many frequencies of an STFT.
+    del model.graph.value_info[:]
+    return model
+
+
+@dataclass(frozen=True)
+class _Frames:
+    """Windows of an STFT: `count` of `size` elements, `hop` apart; `window` is None if all weigh the same."""
+
+    shape: tuple[int, int, int]
+    count: int
+    hop: int
+    size: int
+    window: Array | None
+
+
+def _read(graph: Graph, node: Any) -> _Frames | None:
+    """Returns the windows of an STFT, None if they are not known."""
     signal, step, window, length = (*node.input, "", "")[:4]
     shape = graph.shape(signal)
     steps, windows, lengths = (
@@ -37,33 +71,89 @@ def _stft(graph: Graph, node: Any) -> bool:
     )
     size = int(lengths) if lengths is not None else windows.size if windows is not None else 0
     if shape is None or steps is None or not size or (window and windows is None):
-        return False
+        return None
     parts = shape[2] if len(shape) == 3 else 1
     hop, count = int(steps), (shape[1] - size) // int(steps) + 1
     if count < 1 or hop < 1:
+        return None
+    return _Frames((shape[0], shape[1], parts), count, hop, size, windows)
+
+
+def _convolution(graph: Graph, node: Any) -> bool:
+    frames = _read(graph, node)
+    if frames is None or frames.shape[2] != 1:
         return False
-    value = _frames(graph, node, signal, (shape[0], shape[1], parts), (count, hop, size))
-    if windows is not None:
-        value = graph.add("Mul", (value, windows.reshape(size, 1)), node)
-    onesided = bool(attributes(node).get("onesided", 1))
-    _transform(graph, node, value, (shape[0] * count, size, parts), (shape[0], count), onesided)
+    batch, length, _ = frames.shape
+    kept, filters = _filters(frames.size, frames.size, attributes(node).get("onesided", 1))
+    if frames.window is not None:
+        filters = filters * frames.window
+    value = graph.add("Reshape", (node.input[0], np.array([batch, 1, length])), node)
+    weights = filters[:, None].astype(graph.dtype(node.input[0]))
+    value = graph.add("Conv", (value, weights), node, strides=[frames.hop])
+    value = graph.add("Transpose", (value,), node, perm=[0, 2, 1])
+    _join(graph, node, value, (batch, frames.count), kept)
     return True
 
 
-def _frames(
-    graph: Graph,
-    node: Any,
-    signal: str,
-    shape: tuple[int, int, int],
-    frames: tuple[int, int, int],
-) -> str:
+def _product(graph: Graph, node: Any) -> bool:
+    found, given = _axis(graph, node), attributes(node)
+    if found is None or given.get("inverse", 0):
+        return False
+    shape, axis, size = found
+    others, taken = shape[:-2], min(size, shape[axis])
+    if axis != len(shape) - 2 or taken < shape[axis] or shape[-1] != 1:
+        return False
+    kept, filters = _filters(size, taken, given.get("onesided", 0))
+    value = graph.add("Reshape", (node.input[0], np.array([*others, taken])), node)
+    weights = filters.T.astype(graph.dtype(node.input[0]))
+    value = graph.add("MatMul", (value, weights), node)
+    _join(graph, node, value, others, kept)
+    return True
+
+
+def _join(graph: Graph, node: Any, value: str, others: tuple[int, ...], kept: int) -> None:
+    """Replaces `node` by the real and imaginary parts in value [*others, (2, frequencies)]: [*others, frequencies, 2].
+
+    They are cut apart because a reshape would make the scales of the frequencies a matrix.
+    """
+    parts = []
+    for first in (0, kept):
+        cut = [np.array([place]) for place in (first, first + kept, len(others))]
+        part = graph.add("Slice", (value, *cut), node)
+        parts.append(graph.add("Reshape", (part, np.array([*others, kept, 1])), node))
+    graph.rename(graph.add("Concat", parts, node, axis=len(others) + 1), node.output[0])
+
+
+def _filters(size: int, taken: int, onesided: int) -> tuple[int, Array]:
+    """Returns a number of frequencies, and the real and imaginary parts that multiply the first `taken` elements."""
+    kept = size // 2 + 1 if onesided else size
+    roots = _roots(size, np.arange(kept), np.arange(taken), -1)
+    return kept, np.concatenate((roots.real, roots.imag))
+
+
+def _stft(graph: Graph, node: Any) -> bool:
+    frames = _read(graph, node)
+    if frames is None:
+        return False
+    batch, _, parts = frames.shape
+    count, size = frames.count, frames.size
+    value = _frames(graph, node, frames)
+    if frames.window is not None:
+        value = graph.add("Mul", (value, frames.window.reshape(size, 1)), node)
+    onesided = bool(attributes(node).get("onesided", 1))
+    _transform(graph, node, value, (batch * count, size, parts), (batch, count), onesided)
+    return True
+
+
+def _frames(graph: Graph, node: Any, frames: _Frames) -> str:
     """Returns overlapping frames [batch, count, size, parts] of a signal [batch, length, parts]."""
-    batch, _, parts = shape
-    count, hop, size = frames
+    batch, _, parts = frames.shape
+    count, hop, size = frames.count, frames.hop, frames.size
+    signal = node.input[0]
     common = math.gcd(hop, size)
     if size // common > _MOST_PARTS:
         places = np.arange(count)[:, None] * hop + np.arange(size)
-        flat = graph.add("Reshape", (signal, np.array(shape)), node)
+        flat = graph.add("Reshape", (signal, np.array(frames.shape)), node)
         return graph.add("Gather", (flat, places), node, axis=1)
     # Rows of the common divisor, of which a frame is some in a row.
     rows = ((count - 1) * hop + size) // common
@@ -79,26 +169,36 @@ def _frames(
     return graph.add("Concat", pieces, node, axis=2)
 
 
-def _dft(graph: Graph, node: Any) -> bool:
+def _axis(graph: Graph, node: Any) -> tuple[tuple[int, ...], int, int] | None:
+    """Returns the shape of what a DFT reads, its axis and its length, None if they are not known."""
     given = attributes(node)
     named = [graph.constant(name) if name else None for name in node.input[1:]]
     length, axes = (*named, None, None)[:2]
     shape = graph.shape(node.input[0])
-    inverse, onesided = bool(given.get("inverse", 0)), bool(given.get("onesided", 0))
     unknown = any(name and array is None for name, array in zip(node.input[1:], named, strict=True))
-    if shape is None or unknown or (inverse and onesided):
-        return False
+    if shape is None or unknown:
+        return None
     rank = len(shape)
     # Until opset 20 the axis is an attribute, 1 unless given.
     default = -2 if len(node.input) > 2 else 1
     axis = (int(axes) if axes is not None else given.get("axis", default)) % rank
     if axis == rank - 1 or shape[-1] not in (1, 2):
+        return None
+    return shape, axis, int(length) if length is not None else shape[axis]
+
+
+def _dft(graph: Graph, node: Any) -> bool:
+    given = attributes(node)
+    inverse, onesided = bool(given.get("inverse", 0)), bool(given.get("onesided", 0))
+    found = _axis(graph, node)
+    if found is None or (inverse and onesided):
         return False
+    shape, axis, size = found
+    rank = len(shape)
     order = [*(d for d in range(rank - 1) if d != axis), axis, rank - 1]
     value = node.input[0]
     if order != list(range(rank)):
         value = graph.add("Transpose", (value,), node, perm=order)
-    size = int(length) if length is not None else shape[axis]
     others = tuple(shape[d] for d in order[:-2])
     if size < shape[axis]:
         bounds = (np.array([0]), np.array([size]), np.array([rank - 2]))

@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import onnx_rewrites, onnx_scans
+from bmc.frontends import onnx_rewrites, onnx_scans, onnx_spectra
 
 _RNG = np.random.default_rng(0)
 _F32 = TensorProto.FLOAT
@@ -67,6 +67,39 @@ class SpectraTest(unittest.TestCase):
                 want = np.fft.fft(signal)[..., : size // 2 + 1 if onesided else size]
                 self.assertEqual(got.shape, (*want.shape, 2))
                 np.testing.assert_allclose(got[..., 0] + 1j * got[..., 1], want, atol=2e-5)
+
+    def test_in_one_stage(self) -> None:
+        hop: dict[str, Array] = {"hop": np.array(8), "w": np.hanning(20).astype(np.float32)}
+        for op, inputs, weights, opset, shape, attributes in (
+            ("STFT", ["hop", "w"], hop, 17, (2, 64, 1), {"onesided": 1}),
+            ("STFT", ["hop", "w"], hop, 17, (2, 64, 1), {"onesided": 0}),
+            ("STFT", ["hop", "", "n"], {**hop, "n": np.array(16)}, 17, (1, 40, 1), {}),
+            ("DFT", [], {}, 17, (2, 24, 1), {"axis": 1}),
+            ("DFT", ["n"], {"n": np.array(32)}, 17, (2, 3, 24, 1), {"axis": 2, "onesided": 1}),
+        ):
+            with self.subTest(op=op, shape=shape, **attributes):
+                node = helper.make_node(op, ["x", *inputs], ["y"], **attributes)
+                model = _model([node], shape, weights, opset)
+                x = _RNG.standard_normal(shape).astype(np.float32)
+                (want,) = _run(model, x)
+                made = onnx_spectra.in_one_stage(model)
+                kinds = [node.op_type for node in made.graph.node]
+                self.assertEqual(kinds.count("Conv") + kinds.count("MatMul"), 1)
+                self.assertNotIn(op, kinds)
+                (got,) = _run(made, x)
+                # onnxruntime's own DFT is 6e-5 off.
+                np.testing.assert_allclose(got, want, atol=2e-4)
+
+    def test_what_has_no_one_stage_stays(self) -> None:
+        for shape, length, attributes in (
+            ((2, 24, 2), 24, {"axis": 1}),
+            ((3, 24, 1), 3, {"axis": 0}),
+            ((2, 24, 1), 24, {"axis": 1, "inverse": 1}),
+            ((2, 24, 1), 10, {"axis": 1}),
+        ):
+            node = helper.make_node("DFT", ["x", "n"], ["y"], **attributes)
+            made = onnx_spectra.in_one_stage(_model([node], shape, {"n": np.array(length)}, 17))
+            self.assertEqual([node.op_type for node in made.graph.node], ["DFT"])
 
     def test_dft(self) -> None:
         for shape, axis, opset, length, attributes in (

@@ -17,8 +17,8 @@ _TOSA_PRODUCTS = (
     "tosa.conv2d", "tosa.conv3d", "tosa.depthwise_conv2d", "tosa.matmul", "tosa.transpose_conv2d",
 )  # fmt: skip
 
-# Ops that add up products, and how many of their first inputs are factors.
-_PRODUCTS = {
+# Ops of ONNX that add up products, and how many of their first inputs are factors.
+PRODUCTS = {
     "Attention": 2, "Conv": 2, "ConvTranspose": 2, "Einsum": 2, "FusedMatMul": 2, "GRU": 3, "Gemm": 2, "LSTM": 3,
     "MatMul": 2, "MultiHeadAttention": 3, "RNN": 3,
 }  # fmt: skip
@@ -94,7 +94,7 @@ def has_float_products(model: Any) -> bool:
         for node in graph.node:
             if node.op_type.startswith("DynamicQuantize"):
                 return True
-            for name in filter(None, node.input[: _PRODUCTS.get(node.op_type, 0)]):
+            for name in filter(None, node.input[: PRODUCTS.get(node.op_type, 0)]):
                 maker = makers.get(name)
                 while maker is not None and maker.op_type in _MOVES:
                     name = maker.input[0]

@@ -18,7 +18,7 @@ A model that is to compute in f16 is held to the same: its products must add up 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from bmc.errors import BmcError
@@ -30,12 +30,17 @@ _LARGE_WEIGHT_BYTES = 1024
 _AS_IN_THE_FILE = "as the file has it"
 
 
-def check_products(found: tuple[Product, ...], float_parts: Mapping[str, str]) -> None:
+def check_products(
+    found: tuple[Product, ...],
+    float_parts: Mapping[str, str],
+    weights: Callable[[], Collection[Weight]] = tuple,
+) -> None:
     """Checks a model's products, which are known before its kernels are compiled.
 
     Args:
       found: the products.
       float_parts: reason by dispatch function or op signature.
+      weights: returns the model's constants, of which the hint names those that such products read.
 
     Raises:
       BmcError: a product is in floating point and not listed, or all of them are. The message names the first, with
@@ -50,7 +55,8 @@ def check_products(found: tuple[Product, ...], float_parts: Mapping[str, str]) -
             f"dispatch '{unlisted[0].op}' of an int8 model adds up products in"
             f" {unlisted[0].accumulator}{_and_more(len(unlisted))}",
             where=unlisted[0].where,
-            hint="quantize what it reads, or list it with the reason in float_parts",
+            hint="quantize what they read, or list them with the reason in float_parts:"
+            f" {_quoted([*(p.op for p in unlisted), *_read_by(unlisted, weights(), float_parts)])}",
         )
     if found and not any(product.is_integer for product in found):
         raise BmcError(
@@ -79,7 +85,8 @@ def check_halves(found: tuple[Product, ...], float_parts: Mapping[str, str]) -> 
             f"dispatch '{unlisted[0].op}' of an f16 model adds up products in"
             f" {unlisted[0].accumulator}{_and_more(len(unlisted))}",
             where=unlisted[0].where,
-            hint="multiply f32, or list it with the reason in float_parts",
+            hint="multiply f32, or list them with the reason in float_parts:"
+            f" {_quoted(p.op for p in unlisted)}",
         )
     names = {name for p in others for name in (p.function, p.op)}
     for name in float_parts:
@@ -111,16 +118,17 @@ def check(
     float_products = [product for product in found if not product.is_integer]
     large = {w.offset: w for w in weights if _is_large_float(w)}.values()
     if mixed:
-        parts = (*(p.op for p in float_products), *(w.framework_name or w.name for w in large))
+        parts = (*(p.op for p in float_products), *map(_key, large))
         float_parts = {**dict.fromkeys(parts, _AS_IN_THE_FILE), **float_parts}
-    heavy = [w for w in large if not {w.name, w.framework_name} & float_parts.keys()]
+    heavy = [w for w in large if not _names(w) & float_parts.keys()]
     if heavy:
         raise BmcError(
             "float-weight",
-            f"weight '{heavy[0].framework_name or heavy[0].name}' of an int8 model is"
+            f"weight '{_key(heavy[0])}' of an int8 model is"
             f" {'x'.join(map(str, (*heavy[0].shape, heavy[0].dtype)))}{_and_more(len(heavy))}",
             where=heavy[0].where,
-            hint="quantize it, or list it with the reason in float_parts",
+            hint="quantize them, or list them with the reason in float_parts:"
+            f" {_quoted(map(_key, heavy))}",
         )
     names = {name for p in float_products for name in (p.function, p.op)} | {
         name for weight in large for name in (weight.name, weight.framework_name)
@@ -138,6 +146,27 @@ def check(
         "int8_weight_bytes": int8_bytes,
         "other_weight_bytes": sum(w.length for w in distinct) - int8_bytes,
     }
+
+
+def _read_by(
+    products: Collection[Product], weights: Collection[Weight], float_parts: Mapping[str, str]
+) -> list[str]:
+    """Returns the names of large floats that products read, as far as both tell their place in the model."""
+    places = {product.where for product in products} - {""}
+    read = [weight for weight in weights if weight.where in places and _is_large_float(weight)]
+    return [_key(weight) for weight in read if not _names(weight) & float_parts.keys()]
+
+
+def _names(weight: Weight) -> set[str]:
+    return {weight.name, weight.framework_name}
+
+
+def _key(weight: Weight) -> str:
+    return weight.framework_name or weight.name
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in dict.fromkeys(names))
 
 
 def _and_more(count: int) -> str:

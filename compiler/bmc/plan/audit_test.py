@@ -41,6 +41,21 @@ func.func @main(%x: tensor<4x64xi8>) -> tensor<4x32xi8> {
   return %q : tensor<4x32xi8>
 }
 """
+# And a product of floats.
+_AND_A_FLOAT = (
+    _QDQ.replace(
+        "(%x: tensor<4x64xi8>) -> tensor<4x32xi8> {",
+        "(%x: tensor<4x64xi8>, %f: tensor<4x64xf32>) -> (tensor<4x32xi8>, tensor<4x32xf32>) {",
+    )
+    .replace(
+        "  return %q : tensor<4x32xi8>",
+        """  %v = arith.constant dense<{NUMBERS}> : tensor<64x32xf32>
+  %p = linalg.matmul ins(%f, %v : tensor<4x64xf32>, tensor<64x32xf32>)
+      outs(%init : tensor<4x32xf32>) -> tensor<4x32xf32>
+  return %q, %p : tensor<4x32xi8>, tensor<4x32xf32>""",
+    )
+    .replace("{NUMBERS}", str([[(7 * i + 3 * j) % 11 / 8 for j in range(32)] for i in range(64)]))
+)
 # What stock flags can do to it.
 _STOCK = "--iree-global-opt-enable-qdq-to-integer-math=false"
 
@@ -154,6 +169,14 @@ class BuildTest(support.FolderTest):
         *_, last = sorted(path.stem for path in keep.iterdir())
         self.assertTrue(last.endswith("configs"), last)
 
+    def test_what_the_hint_names_is_what_is_missing(self) -> None:
+        text = _AND_A_FLOAT
+        error = self.refuses("float-dispatch", call=lambda: self.compile(text))
+        parts = error.hint.partition("float_parts: ")[2].strip("'").split("', '")
+        self.assertEqual(len(parts), 2, parts)
+        report = self.compile(text, dict.fromkeys(parts, "as a test"))
+        self.assertEqual(len(report["int8"]["integer_dispatches"]), 1)
+
     def test_listing_every_product_leaves_no_int8_model(self) -> None:
         with self.with_stock_flags():
             named = self.refuses("float-dispatch", call=lambda: self.compile(_QDQ)).message
@@ -199,6 +222,26 @@ class CheckTest(support.FolderTest):
             report = audit.check(both, (), {name: "grouped"})
             self.assertEqual(report["float_parts"], {name: "grouped"})
             self.assertEqual(report["integer_dispatches"], [self.INTEGER.function])
+
+    def test_one_hint_names_all_that_is_to_be_listed(self) -> None:
+        other = Product("main_dispatch_2_conv_f32", "conv_f32", "f32", "model.py:9")
+        last = Product("main_dispatch_3_dot_f32", "dot_f32", "f32", "model.py:12")
+        found = (self.INTEGER, self.FLOAT, other, last)
+        weights = (
+            self.weight("w", "f32", 64, 64),
+            self.weight("listed", "f32", 64, 64, offset=4096),
+            self.weight("small", "i8", 64, 64, offset=8192),
+            replace(self.weight("elsewhere", "f32", 64, 64), where="model.py:20"),
+        )
+        error = self.refuses(
+            "float-dispatch",
+            call=lambda: audit.check_products(found, {"listed": "grouped"}, lambda: weights),
+        )
+        self.assertTrue(error.hint.endswith("float_parts: 'conv_f32', 'dot_f32', 'w'"), error.hint)
+        audit.check_products(found, dict.fromkeys(("conv_f32", "dot_f32", "w"), "grouped"))
+        table = (*weights[:2], replace(weights[3], offset=12288))
+        error = self.refuses("float-weight", call=lambda: audit.check(found, table, {}))
+        self.assertTrue(error.hint.endswith(": 'w', 'listed', 'elsewhere'"), error.hint)
 
     def test_large_float_weights_fail(self) -> None:
         table = (

@@ -140,6 +140,25 @@ def pack(
     return PackedWeights(bytes(packed), weights)
 
 
+def unpacked(
+    archive: Path, types: dict[str, WeightType], parameters: tuple[artifacts.Parameter, ...]
+) -> tuple[Weight, ...]:
+    """Returns the constants of an archive, whose places in the packed weights are not known yet.
+
+    Args:
+      archive, types, parameters: as for read() and pack().
+    """
+    names = _names_by_hash(parameters)
+    found = []
+    for key, data in _read_archive(archive).items():
+        kind, digest = types.get(key, _UNTYPED), artifacts.sha256(data)
+        called = names.get(digest, "")
+        found.append(
+            Weight(key, called, kind.dtype, kind.shape, (), kind.where, 0, len(data), digest, False)
+        )
+    return tuple(found)
+
+
 def exact_halves(archive: Path) -> frozenset[str]:
     """Returns the names of the weights that f16 holds exactly, if they are f32."""
     found = set()

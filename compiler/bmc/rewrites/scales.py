@@ -33,10 +33,14 @@ _LIMITS = (
 
 def apply(module: Any, _: object) -> None:
     """Rewrites what is computed from sums of int8 products."""
+    found = []
     for op in ir_util.all_of(module, "linalg.generic"):
         converted = [each for each in ir_util.walk(op) if each.name == _CONVERT]
         if len(op.results) == 1 and len(converted) == 1 and _is_in_order(op, -1):
-            _Scaling(op, converted[0], module).rewrite()
+            found.append(_Scaling(op, converted[0], module))
+    # Only now, as this erases operations; none of those converts a sum.
+    for scaling in found:
+        scaling.rewrite()
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import unittest
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import support
+from iree.compiler import ir
 
 from bmc.dtype import Array
+from bmc.ir import ir_util
 from bmc.rewrites import scales
 
 _ROWS, _SUMS, _COLUMNS = 32, 24, 16
@@ -163,6 +168,30 @@ class ScalesTest(support.OptimizedTest):
         text = text.replace("outs(%ws", "outs(%ws", 1).replace("%w, %scales :", "%w, %factors :")
         before = self.rewritten(text, lambda *_: None)
         self.assertEqual(self.rewritten(text, scales.apply), before)
+
+    def test_what_is_erased_is_not_looked_at(self) -> None:
+        """Its memory may be another's by then, and looking at it crashes."""
+        walk = ir_util.walk
+
+        def rewrite(module: Any, context: Any) -> None:
+            root = module.operation
+
+            def checked(op: ir_util.Op) -> Iterator[ir_util.Op]:
+                alive: list[ir_util.Op] = []
+
+                def keep(each: ir_util.Op) -> ir.WalkResult:
+                    alive.append(each)
+                    return ir.WalkResult.ADVANCE
+
+                root.walk(keep)
+                self.assertTrue(any(op == each for each in alive))
+                return walk(op)
+
+            with mock.patch.object(ir_util, "walk", checked):
+                scales.apply(module, context)
+
+        text = _text("%r = arith.subf %zero, %a : f32", "f32")
+        self.assertEqual(self.rewritten(text, rewrite).count("arith.mulf"), 1)
 
 
 if __name__ == "__main__":
