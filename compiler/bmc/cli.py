@@ -25,7 +25,8 @@ from bmc import (
 from bmc.arguments import parser
 from bmc.artifacts import ImportedModel
 from bmc.command import Command
-from bmc.compile import CompileOptions, compile_model, explain, rewrite_until
+from bmc.compile import CompileOptions, compile_model, rewrite_until
+from bmc.explain import explain
 from bmc.frontends import importing, mlir_dialects
 from bmc.iree import version
 from bmc.libraries import library

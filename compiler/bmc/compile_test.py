@@ -11,8 +11,9 @@ import support
 
 from bmc import artifacts, inspection, target
 from bmc.artifacts import sha256
-from bmc.compile import CompileOptions, compile_model, explain, rewrite_until
+from bmc.compile import CompileOptions, compile_model, rewrite_until
 from bmc.errors import BmcError
+from bmc.explain import explain
 
 
 def files(folder: Path) -> dict[str, bytes]:
