@@ -20,6 +20,7 @@ from bmc import (
     optimize,
     progress,
     target,
+    tolerances,
     verify,
 )
 from bmc.arguments import parser
@@ -154,6 +155,8 @@ def _run_run(arguments: argparse.Namespace) -> int:
 def _run_verify(arguments: argparse.Namespace) -> None:
     version.check(arguments.any_iree)
     model = _load(arguments.imported, compared=True)
+    # Whoever made the folder may have given it a tolerance that everything meets.
+    tolerances.require_meaning(model.golden, model.signatures)
     out: Path | None = arguments.out
     progress.begin(progress.HOST_CHECK)
     # Beside the results, because the import of a build cannot be written to.

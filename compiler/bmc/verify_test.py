@@ -74,6 +74,14 @@ class VerifyTest(support.FolderTest):
             self.assertEqual(done.status, status, done.err)
             self.assertIn("case 1 output0", done.out)
 
+    def test_a_tolerance_that_everything_meets(self) -> None:
+        model = artifacts.load(self.imported)
+        golden = replace(model.golden, policies=(Tolerance(1e30, 0.0),))
+        artifacts.save(replace(model, golden=golden), self.imported)
+        done = support.bmc("verify", "--import", self.imported)
+        self.assertEqual((done.status, done.out), (1, ""))
+        self.assertIn("error[weak-tolerance]: zeros would pass as output output0", done.err)
+
     def test_it_blames_the_import_for_other_golden_data(self) -> None:
         model = artifacts.load(self.imported)
         broken = replace(
