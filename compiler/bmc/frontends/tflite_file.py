@@ -220,18 +220,22 @@ class Runner:
 
         model = ModelT.InitFromPackedBuf(self._file.data, 0)
         for index, graph in enumerate(model.subgraphs):
-            for detail in self._interpreter.get_tensor_details(subgraph_index=index):
-                if detail["index"] < len(graph.tensors):
-                    graph.tensors[detail["index"]].shape = detail["shape"]
-                    graph.tensors[detail["index"]].shapeSignature = None
-                    # Without this, a scalar is a tensor of any rank.
-                    graph.tensors[detail["index"]].hasRank = True
+            take_shapes(graph, self._interpreter.get_tensor_details(subgraph_index=index))
         return replace(self._file, data=pack(model, len(self._file.data)), model=model)
 
     def _failed(self, error: Exception) -> BmcError:
         return BmcError(
             "model-failed", f"LiteRT cannot run '{self._file.name}': {factory.first_line(error)}"
         )
+
+
+def take_shapes(graph: Any, details: list[dict[str, Any]]) -> None:
+    """Gives a graph's tensors the shapes that they had in the last run, as LiteRT's details of its tensors say."""
+    for detail in details:
+        if detail["index"] < len(graph.tensors):
+            tensor = graph.tensors[detail["index"]]
+            # Without a rank, a scalar is a tensor of any.
+            tensor.shape, tensor.shapeSignature, tensor.hasRank = detail["shape"], None, True
 
 
 def read(data: bytes, name: str) -> TfliteFile:

@@ -69,10 +69,7 @@ def settle(model: Any, name: str) -> None:
         raise BmcError(
             "model-failed", f"LiteRT cannot run '{name}': {factory.first_line(error)}"
         ) from None
-    for detail in litert.get_tensor_details():
-        if detail["index"] < len(graph.tensors):
-            tensor = graph.tensors[detail["index"]]
-            tensor.shape, tensor.shapeSignature, tensor.hasRank = detail["shape"], None, True
+    tflite_file.take_shapes(graph, litert.get_tensor_details())
     kept: list[Any] = []
     same: dict[int, int] = {}
     known = {index for index in range(len(graph.tensors)) if _is_constant(model, graph, index)}
