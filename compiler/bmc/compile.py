@@ -279,7 +279,6 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             optimized.states,
             decisions,
             exact_halves=exact_halves,
-            explains=bool(options.explain),
         )
         try:
             return _lower(model, options, work, optimized, context)

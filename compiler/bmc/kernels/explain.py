@@ -9,16 +9,17 @@ from typing import Any
 
 from bmc.kernels import tree
 from bmc.kernels.assembly import Kernel
+from bmc.kernels.dispatch import Problem
 from bmc.kernels.product import Loop, Node
 from bmc.kernels.tree import Repeat, Skippable, Within
 
 
-def explained(what: Any, kernel: Kernel) -> str:
-    """Returns a problem (Product, Reduction, Elementwise or Scatter), and its kernel as a tree and as text."""
+def explained(problem: Problem, kernel: Kernel) -> str:
+    """Returns a problem, and its kernel as a tree and as text."""
     return "\n".join(
         (
-            f"problem: {type(what).__name__}",
-            *_problem(what),
+            f"problem: {type(problem).__name__}",
+            *_problem(problem),
             "",
             f"tree: {kernel.executed:,} instructions",
             *_tree(kernel.nodes, "  "),
@@ -29,9 +30,9 @@ def explained(what: Any, kernel: Kernel) -> str:
     )
 
 
-def _problem(what: Any) -> Iterator[str]:
-    for field in dataclasses.fields(what):
-        value = getattr(what, field.name)
+def _problem(problem: Problem) -> Iterator[str]:
+    for field in dataclasses.fields(problem):
+        value = getattr(problem, field.name)
         if value in ((), None, False):
             continue
         several = isinstance(value, tuple) and isinstance(value[0], Loop | Node)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
+from bmc.kernels.assembly import Kernel
 from bmc.kernels.choice import Proposal
+from bmc.kernels.dispatch import Problem
 from bmc.libraries.library import Library, Taken
 from bmc.rewrites.model_context import States
 from bmc.rewrites.tiles.root import Levels
@@ -29,7 +31,10 @@ class Config:
       stale: whether its entry of tuning.json was made instead of another kernel.
       proposals: its kernel of bmc's own, and others that are worth trying.
       replaceable: whether IREE's kernel may take the place of its own without changes elsewhere.
-      explanation: of its kernel, if the context explains; the first line has the function and its layers.
+      layers: names of the layers that it computes.
+      problem: what its kernel of bmc's own computes, None if IREE writes its kernel.
+      kernel: the one for that problem, before it is cut for harts.
+      refusal: why IREE writes its kernel, "" if it does not.
     """
 
     function: str
@@ -44,7 +49,10 @@ class Config:
     stale: bool = False
     proposals: tuple[Proposal, ...] = ()
     replaceable: bool = False
-    explanation: str = ""
+    layers: tuple[str, ...] = ()
+    problem: Problem | None = None
+    kernel: Kernel | None = None
+    refusal: str = ""
 
 
 # Of a convolution, as ir/contraction.py returns it.
@@ -89,7 +97,6 @@ class Context:
       f16: whether to compute in f16 what it computes in f32.
       tuning: what tuning.json has for the target.
       proposes: whether to look for other kernels that dispatches could have.
-      explains: whether to explain the kernels of bmc's own.
       harts: how many harts share the workgroups of a dispatch.
       libraries: that may take dispatches; the first one that wants a dispatch gets it.
       states: the model's states.
@@ -125,7 +132,6 @@ class Context:
     exact_halves: frozenset[str] | None = None
     halved: frozenset[str] = frozenset()
     extended: frozenset[Shape] = frozenset()
-    explains: bool = False
     configs: tuple[Config, ...] = ()
     taken: dict[str, Taken] = field(default_factory=dict)
 

@@ -8,29 +8,26 @@ made it: its bindings, its entry in the table of kernels, and its place in their
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bmc.errors import BmcError
 from bmc.ir import contraction, ir_util
-from bmc.kernels import elementwise, fastest, reducing, reductions, scatter, shares
+from bmc.kernels import fastest, reductions, shares
 from bmc.kernels.assembly import Kernel
 from bmc.kernels.choice import DEFAULT, Choice, Proposal, proposals
-from bmc.kernels.elementwise import Elementwise
-from bmc.kernels.explain import explained
-from bmc.kernels.product import Product, Unsupported, has_halves
-from bmc.kernels.read import read
-from bmc.kernels.reductions import Reduction
+from bmc.kernels.dispatch import Problem, needs_halves, read, write
+from bmc.kernels.product import Unsupported
+from bmc.kernels.read import read as read_product
 from bmc.kernels.scatter import Scatter
 from bmc.kernels.shares import Shares
 from bmc.rewrites import kernel_bodies, tuning
 from bmc.rewrites.context import Config, Context, Decisions, Shape
 from bmc.rewrites.rewrite import Again
 from bmc.rewrites.tuning import Entry
+from bmc.target import Target
 
 _LOG = logging.getLogger(__name__)
 _MOST_PROPOSALS = 24
@@ -58,6 +55,7 @@ def apply(module: Any, context: Context) -> None:
     for function in ir_util.all_of(module, "func.func"):
         name = ir_util.string(function, "sym_name")
         config = configs.get(name, Config(name, "", "", {}, {}, "iree"))
+        config = replace(config, layers=_layers(function))
         entry = context.tuning.of(name, config.op)
         shapes = {contraction.shape(op) for op in ir_util.walk(function) if contraction.read(op)}
         pads = any(op.name == "tensor.pad" for op in ir_util.walk(function))
@@ -69,9 +67,7 @@ def apply(module: Any, context: Context) -> None:
                 raise Unsupported("tuning.json wants it")
         except Unsupported as reason:
             _LOG.info("%s keeps IREE's kernel: %s", name, reason)
-            if context.explains:
-                text = f"{_heading(function)}\nIREE writes its kernel: {reason}"
-                config = replace(config, explanation=text)
+            config = replace(config, refusal=str(reason))
             if entry and entry.is_own:
                 raise _refused(config, entry, context, reason) from None
             (padded if pads else kept).update(shapes)
@@ -97,10 +93,7 @@ def apply(module: Any, context: Context) -> None:
                 wide |= shapes & context.wide
             shared = _shared(found, kernel, choice, context.harts)
             kernel_bodies.replace(function, found.operands, shared, context.target.xlen)
-            config = replace(config, own=True)
-            if context.explains:
-                text = f"{_heading(function)}\n{explained(found.what, kernel)}"
-                config = replace(config, explanation=text)
+            config = replace(config, own=True, problem=found.problem, kernel=kernel)
         configs[name] = config
     # One after the other, because each may make the next ones needless: a kernel that refuses weights in 16 bits may
     # read through paddings with weights in 8, and images whose padded copies are counted may be worth no planes.
@@ -125,7 +118,7 @@ def is_better_narrow(function: ir_util.Op, context: Context, kernel: Kernel) -> 
 def _narrow_cost(function: ir_util.Op, context: Context) -> int | None:
     """Returns the instructions of a kernel that reads weights in 8 bits, None if there is none."""
     try:
-        product = read(function, narrow=True).product
+        product = read_product(function, narrow=True).product
         return fastest.write(product, context.target.vlen_bits).executed
     except Unsupported:
         return None
@@ -146,17 +139,17 @@ def cost(function: ir_util.Op, context: Context) -> int:
 
 @dataclass(frozen=True)
 class _Found:
-    """What a dispatch computes.
+    """What a dispatch computes, and its operands: buffers, or constant tensors."""
 
-    Attributes:
-      operands: buffers, or constant tensors.
-      what: as the packages of bmc/kernels describe it.
-      write: writes a kernel of that, or of a piece of it.
-    """
-
+    problem: Problem
     operands: tuple[Any, ...]
-    what: Any
-    write: Callable[[Any, Choice], Kernel]
+    target: Target
+
+    def write(self, choice: Choice) -> Kernel:
+        return self.write_piece(self.problem, choice)
+
+    def write_piece(self, piece: Problem, choice: Choice) -> Kernel:
+        return write(piece, self.target.vlen_bits, self.target.xlen, choice)
 
 
 def _kernel(
@@ -165,96 +158,44 @@ def _kernel(
     """Returns what a dispatch computes and its kernel; raises Unsupported if it has none, or no such choice."""
     try:
         found = _read(function, context, choice.lanes or 0)
-        return found, found.write(found.what, choice)
+        return found, found.write(choice)
     except Unsupported as reason:
         products = [op for op in ir_util.walk(function) if contraction.read(op)]
         in_planes = not context.planes.isdisjoint(map(contraction.shape, products))
         if choice != DEFAULT or not products or in_planes:
             raise
         try:
-            found = _allowed(_reduced(function, context.target.vlen_bits), context)
-            return found, found.write(found.what, choice)
+            found = _allowed(*reductions.reduction(function), context)
+            return found, found.write(choice)
         except Unsupported:
             raise reason from None
 
 
-def _heading(function: ir_util.Op) -> str:
-    """Returns the name of a dispatch function, and the layers that it computes."""
-    layers = dict.fromkeys(filter(None, map(ir_util.layer, ir_util.walk(function))))
-    return f"{ir_util.string(function, 'sym_name')}, of {', '.join(layers) or 'no layer'}"
+def _layers(function: ir_util.Op) -> tuple[str, ...]:
+    """Returns the names of the layers that a dispatch function computes."""
+    return tuple(dict.fromkeys(filter(None, map(ir_util.layer, ir_util.walk(function)))))
 
 
 def _shared(found: _Found, kernel: Kernel, choice: Choice, harts: int) -> Kernel | Shares:
     """Returns the pieces of a kernel for several harts, if it is worth cutting."""
-    if harts == 1 or isinstance(found.what, Scatter):
+    if harts == 1 or isinstance(found.problem, Scatter):
         return kernel
-    return shares.cut(found.what, kernel, harts, lambda part: found.write(part, choice)) or kernel
+    pieces = shares.cut(
+        found.problem, kernel, harts, lambda piece: found.write_piece(piece, choice)
+    )
+    return pieces or kernel
 
 
 def _read(function: ir_util.Op, context: Context, lanes: int) -> _Found:
     """Returns what a dispatch computes, with one of the possible loops as lanes."""
-    return _allowed(_described(function, context, lanes), context)
+    return _allowed(*read(function, lanes), context)
 
 
-def _allowed(found: _Found, context: Context) -> _Found:
-    """Returns what it is given; raises Unsupported if the target lacks instructions that its kernel needs."""
-    if not context.target.has_f16 and _has_halves(found.what):
+def _allowed(problem: Problem, operands: tuple[Any, ...], context: Context) -> _Found:
+    """Returns a problem to write; raises Unsupported if the target lacks instructions that its kernel needs."""
+    if not context.target.has_f16 and needs_halves(problem):
         raise Unsupported("f16 on an instruction set without it")
-    return found
-
-
-def _has_halves(what: Any) -> bool:
-    """Whether a kernel needs instructions for f16. A scatter moves bytes."""
-    match what:
-        case Product(dtypes=dtypes, epilogue=epilogue):
-            return has_halves(dtypes, epilogue)
-        case Reduction(dtypes=dtypes, step=step, epilogue=epilogue):
-            return has_halves(dtypes, step, epilogue)
-        case Elementwise(dtypes=dtypes, nodes=nodes):
-            return has_halves(dtypes, nodes)
-    return False
-
-
-def _described(function: ir_util.Op, context: Context, lanes: int) -> _Found:
-    vlen, xlen = context.target.vlen_bits, context.target.xlen
-    if any(op.name == "iree_linalg_ext.scatter" for op in ir_util.walk(function)):
-        scattered, operands = scatter.read(function)
-
-        def write(scattered: Scatter, choice: Choice) -> Kernel:
-            choice.require()
-            return scatter.write(scattered, vlen, xlen)
-
-        return _Found(operands, scattered, write)
-    if any(contraction.read(op) for op in ir_util.walk(function)):
-        dispatch = read(function, lanes)
-        if dispatch.product.has_long_lines:
-            with contextlib.suppress(Unsupported):
-                return _reduced(function, vlen)
-        return _Found(
-            dispatch.operands,
-            dispatch.product,
-            lambda product, choice: fastest.write(product, vlen, choice),
-        )
-    if any(reductions.is_reduction(op) for op in ir_util.walk(function)):
-        return _reduced(function, vlen)
-    moved, operands = elementwise.read(function, lanes)
-
-    def move(moved: Elementwise, choice: Choice) -> Kernel:
-        choice.require("lanes", "lmul")
-        return elementwise.write(moved, vlen, xlen, choice)
-
-    return _Found(operands, moved, move)
-
-
-def _reduced(function: ir_util.Op, vlen: int) -> _Found:
-    """Returns the same of a dispatch that is computed as a reduction."""
-    reduced, operands = reductions.reduction(function)
-
-    def write(reduced: Reduction, choice: Choice) -> Kernel:
-        choice.require()
-        return reducing.write(reduced, vlen)
-
-    return _Found(operands, reduced, write)
+    return _Found(problem, operands, context.target)
 
 
 def _proposals(function: ir_util.Op, context: Context) -> tuple[Proposal, ...]:
@@ -262,8 +203,7 @@ def _proposals(function: ir_util.Op, context: Context) -> tuple[Proposal, ...]:
     read_once = functools.cache(lambda lanes: _read(function, context, lanes))
 
     def write(choice: Choice) -> Kernel:
-        found = read_once(choice.lanes or 0)
-        return found.write(found.what, choice)
+        return read_once(choice.lanes or 0).write(choice)
 
     try:
         return proposals(write, _MOST_PROPOSALS)
