@@ -8,7 +8,7 @@ from pathlib import Path
 from bmc.artifacts import ImportedModel
 from bmc.compile import CompileOptions, lower
 from bmc.errors import BmcError
-from bmc.kernels.explain import explained
+from bmc.kernels.tree.explain import explained
 from bmc.rewrites.context import Config
 
 

@@ -10,9 +10,9 @@ import products
 import riscv
 from products import Array
 
-from bmc.kernels import nest
-from bmc.kernels.assembly import Kernel
-from bmc.kernels.product import RESULT, Product
+from bmc.kernels.problem.product import RESULT, Product
+from bmc.kernels.schedule import gemm
+from bmc.kernels.tree.assembly import Kernel
 
 
 class KernelCase(unittest.TestCase):
@@ -37,7 +37,7 @@ class KernelCase(unittest.TestCase):
         self,
         product: Product,
         vlens: tuple[tuple[int, int], ...] = (),
-        write: Callable[[Product, int], Kernel] = nest.write,
+        write: Callable[[Product, int], Kernel] = gemm.write,
     ) -> None:
         """Asserts the result of kernels for a VLEN on harts of a VLEN."""
         data = products.operands(product)

@@ -8,8 +8,18 @@ from typing import Any
 import numpy as np
 from riscv_numbers import estimated_reciprocal
 
-from bmc.kernels.arranging import arranged
-from bmc.kernels.product import FLOATS, RESULT, WIDTHS, A, Edge, Loop, Node, Padding, Product
+from bmc.kernels.problem.product import (
+    FLOATS,
+    RESULT,
+    WIDTHS,
+    A,
+    Edge,
+    Loop,
+    Node,
+    Padding,
+    Product,
+)
+from bmc.kernels.problem.roles import arranged
 
 FLOAT_SUM = Node("sum", "f32")
 SUM = Node("sum", "i32")

@@ -12,7 +12,7 @@ import numpy as np
 from take import take
 from unit import INT8, INT8_DOWN, MULTIPLY, Shape, Unit
 
-from bmc.kernels.product import Node
+from bmc.kernels.problem.product import Node
 from bmc.libraries import Call, Dispatch, Edge, Loop, Operand, Packed, Padding, Sums
 
 _SHAPE_WORDS, _JOB_WORDS = 16, 8

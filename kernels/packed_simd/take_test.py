@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from take import take
 
-from bmc.kernels.product import Node
+from bmc.kernels.problem.product import Node
 from bmc.libraries import Call, Dispatch, Loop, Operand, Packed, Padding, Sums
 
 # Loops: y, x, outputs, tap_y, tap_x, inputs, of 6 x 6 pixels with 8 channels, and 5 outputs.

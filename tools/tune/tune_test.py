@@ -13,8 +13,8 @@ from unittest import mock
 
 from kit import Kit
 
-from bmc.kernels import nest
-from bmc.kernels.assembly import Kernel
+from bmc.kernels.schedule import gemm
+from bmc.kernels.tree.assembly import Kernel
 from tools.tune import page, search, variants
 from tools.tune.store import Store
 from tools.tune.trial import Bench, Cost
@@ -158,7 +158,7 @@ class SearchTest(unittest.TestCase):
         """And only that one, of those that were tried with it."""
         default = self.bench.run({}, proposes=True)
         first, second, *_ = (g for g in variants.groups(default.report) if g.costs)
-        write = nest.write
+        write = gemm.write
 
         def wrong(product: Any, vlen: int, choice: Any) -> Kernel:
             kernel = write(product, vlen, choice)
@@ -167,7 +167,7 @@ class SearchTest(unittest.TestCase):
             return kernel
 
         chosen = {first: '{"rows": 1}', second: '{"unroll": 1}'}
-        with mock.patch.object(nest, "write", wrong):
+        with mock.patch.object(gemm, "write", wrong):
             costs = self.bench.costs(chosen, {})
         self.assertIn("FAIL", costs[first].failed)
         self.assertFalse(costs[first].beats(Cost(10**9)))

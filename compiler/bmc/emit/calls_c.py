@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bmc.emit import c_text
-from bmc.kernels.product import RESULT, Node
+from bmc.kernels.problem.product import RESULT, Node
 from bmc.libraries.dispatch import Array
 from bmc.plan.calls import LinkedCall, Place
 

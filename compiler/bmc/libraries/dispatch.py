@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bmc.kernels.product import Node
+from bmc.kernels.problem.product import Node
 
 Array = npt.NDArray[Any]
 

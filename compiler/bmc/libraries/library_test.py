@@ -10,7 +10,7 @@ import numpy as np
 import support
 
 from bmc.errors import BmcError
-from bmc.kernels.product import Node
+from bmc.kernels.problem.product import Node
 from bmc.libraries import (
     Call,
     Dispatch,

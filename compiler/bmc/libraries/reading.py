@@ -8,11 +8,11 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels import read
-from bmc.kernels.arranging import needed
-from bmc.kernels.product import WIDTHS, Unsupported
-from bmc.kernels.read import Computation
-from bmc.kernels.views import root_of
+from bmc.kernels.problem.product import WIDTHS, Unsupported
+from bmc.kernels.problem.roles import needed
+from bmc.kernels.read import product
+from bmc.kernels.read.product import Computation
+from bmc.kernels.read.views import root_of
 from bmc.libraries.dispatch import Dispatch, Edge, Loop, Operand, Padding
 from bmc.names import op_signature
 from bmc.target import Target
@@ -27,7 +27,7 @@ def dispatch(function: ir_util.Op, target: Target) -> Dispatch:
       Unsupported: it is not one product with an epilogue of simple operations,
         or the place of an operand is known only at run time.
     """
-    found = read.computation(function)
+    found = product.computation(function)
     steps = [
         tuple(_elements(loop.strides[number], dtype) for loop in found.loops)
         for number, dtype in enumerate(found.dtypes)

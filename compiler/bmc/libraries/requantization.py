@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bmc.kernels.product import Node
+from bmc.kernels.problem.product import Node
 from bmc.libraries.call import Packed
 from bmc.libraries.dispatch import Array, Dispatch, Operand
 

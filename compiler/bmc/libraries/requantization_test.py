@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bmc.kernels.product import Node
+from bmc.kernels.problem.product import Node
 from bmc.libraries import (
     Addition,
     Dispatch,

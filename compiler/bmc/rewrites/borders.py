@@ -1,7 +1,7 @@
 """Keeps paddings apart from kernels that do not read through them.
 
 A convolution with a kernel of bmc's own needs no padded copy of its image: IREE puts the padding into the same
-dispatch, and the kernel knows which pixels are not there (bmc/kernels/borders.py, masks.py). IREE would do that with
+dispatch, and the kernel knows which pixels are not there (bmc/kernels/padding). IREE would do that with
 everything that reads a padded image, and its own kernels are slow then.
 """
 

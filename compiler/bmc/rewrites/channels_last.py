@@ -16,7 +16,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
 from bmc.ir import contraction, ir_util, permute
-from bmc.kernels import layouts
+from bmc.kernels.schedule import layouts
 from bmc.rewrites.context import Context
 
 _PARALLEL, _REDUCTION = (f"#linalg.iterator_type<{kind}>" for kind in ("parallel", "reduction"))

@@ -10,7 +10,7 @@ from typing import Any
 import support
 
 from bmc import target
-from bmc.kernels.choice import DEFAULT
+from bmc.kernels.schedule.choice import DEFAULT
 from bmc.rewrites import configs
 from bmc.rewrites.context import Context
 from bmc.rewrites.tuning import Entry, Tuning

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
-from bmc.kernels.assembly import Kernel
-from bmc.kernels.choice import Proposal
-from bmc.kernels.dispatch import Problem
+from bmc.kernels.problem.problem import Problem
+from bmc.kernels.schedule.choice import Proposal
+from bmc.kernels.tree.assembly import Kernel
 from bmc.libraries.library import Library, Taken
 from bmc.rewrites.model_context import States
 from bmc.rewrites.tiles.root import Levels

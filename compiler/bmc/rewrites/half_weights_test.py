@@ -13,8 +13,9 @@ import support
 
 from bmc import target
 from bmc.compile import CompileOptions, Lowered, lower
-from bmc.kernels import nest, reductions
-from bmc.kernels.product import Unsupported
+from bmc.kernels.problem.product import Unsupported
+from bmc.kernels.read import reduction
+from bmc.kernels.schedule import gemm
 
 _ISA = "rv64gcv_zfh_zvfh_zvl256b"
 _RNG = np.random.default_rng(3)
@@ -69,15 +70,15 @@ class HalfWeightsTest(support.FolderTest):
         )
 
     def test_without_a_kernel_of_our_own_they_stay(self) -> None:
-        write = nest.write
+        write = gemm.write
 
         def refuse(product: Any, *arguments: Any) -> Any:
             if product.extended is not None:
                 raise Unsupported("f16 as f32")
             return write(product, *arguments)
 
-        others = mock.patch.object(reductions, "reduction", side_effect=Unsupported("any"))
-        with mock.patch.object(nest, "write", side_effect=refuse), others:
+        others = mock.patch.object(reduction, "read", side_effect=Unsupported("any"))
+        with mock.patch.object(gemm, "write", side_effect=refuse), others:
             self.refuses(
                 "no-f16-weights", "can be stored as f16", call=lambda: self.lowered(_MODEL)
             )

@@ -8,10 +8,10 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels.assembly import Kernel
-from bmc.kernels.product import LANES
-from bmc.kernels.shares import Cut, Shares
-from bmc.kernels.views import STORE, root_of
+from bmc.kernels.problem.product import LANES
+from bmc.kernels.read.views import STORE, root_of
+from bmc.kernels.schedule.workgroups import Cut, Shares
+from bmc.kernels.tree.assembly import Kernel
 
 _CLOBBERED = [*(f"v{number}" for number in range(32)), "vl", "vtype", "vxrm", "vxsat", "memory"]
 # arith.cmpi's predicate "less than" of unsigned numbers.

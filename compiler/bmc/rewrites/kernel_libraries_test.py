@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import support
 
-from bmc.kernels import layouts
+from bmc.kernels.schedule import layouts
 from bmc.libraries import Call, Dispatch
 from bmc.libraries.library import Library
 

@@ -20,7 +20,7 @@ from iree.compiler.dialects import linalg, tensor
 
 from bmc.ir import contraction, ir_util, permute
 from bmc.ir.contraction import Axis, Contraction
-from bmc.kernels import dots
+from bmc.kernels.schedule import dot
 from bmc.rewrites import own_kernels
 from bmc.rewrites.context import Context
 
@@ -65,7 +65,7 @@ def _is_narrow(context: Context, dtype: str, columns: int, inner: int) -> bool:
 
 def _is_sum_of_lanes(context: Context, dtype: str, columns: int, inner: int) -> bool:
     vlen = context.target.vlen_bits
-    return own_kernels.applies(context) and dots.is_faster(dtype, columns, inner, vlen)
+    return own_kernels.applies(context) and dot.is_faster(dtype, columns, inner, vlen)
 
 
 def _can_transpose(loads: list[ir_util.Op], is_narrow: _IsNarrow) -> bool:

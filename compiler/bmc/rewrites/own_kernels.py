@@ -15,14 +15,17 @@ from typing import Any
 
 from bmc.errors import BmcError
 from bmc.ir import contraction, ir_util
-from bmc.kernels import fastest, reductions, shares
-from bmc.kernels.assembly import Kernel
-from bmc.kernels.choice import DEFAULT, Choice, Proposal, proposals
-from bmc.kernels.dispatch import Problem, needs_halves, read, write
-from bmc.kernels.product import Unsupported
-from bmc.kernels.read import read as read_product
-from bmc.kernels.scatter import Scatter
-from bmc.kernels.shares import Shares
+from bmc.kernels.problem.problem import Problem
+from bmc.kernels.problem.product import Unsupported
+from bmc.kernels.problem.scatter import Scatter
+from bmc.kernels.read import reduction
+from bmc.kernels.read.dispatch import read
+from bmc.kernels.read.product import read as read_product
+from bmc.kernels.schedule import fastest, workgroups
+from bmc.kernels.schedule.choice import DEFAULT, Choice, Proposal, proposals
+from bmc.kernels.schedule.workgroups import Shares
+from bmc.kernels.schedule.write import write
+from bmc.kernels.tree.assembly import Kernel
 from bmc.rewrites import kernel_bodies, tuning
 from bmc.rewrites.context import Config, Context, Decisions, Shape
 from bmc.rewrites.rewrite import Again
@@ -165,7 +168,7 @@ def _kernel(
         if choice != DEFAULT or not products or in_planes:
             raise
         try:
-            found = _allowed(*reductions.reduction(function), context)
+            found = _allowed(*reduction.read(function), context)
             return found, found.write(choice)
         except Unsupported:
             raise reason from None
@@ -180,7 +183,7 @@ def _shared(found: _Found, kernel: Kernel, choice: Choice, harts: int) -> Kernel
     """Returns the pieces of a kernel for several harts, if it is worth cutting."""
     if harts == 1 or isinstance(found.problem, Scatter):
         return kernel
-    pieces = shares.cut(
+    pieces = workgroups.cut(
         found.problem, kernel, harts, lambda piece: found.write_piece(piece, choice)
     )
     return pieces or kernel
@@ -193,7 +196,7 @@ def _read(function: ir_util.Op, context: Context, lanes: int) -> _Found:
 
 def _allowed(problem: Problem, operands: tuple[Any, ...], context: Context) -> _Found:
     """Returns a problem to write; raises Unsupported if the target lacks instructions that its kernel needs."""
-    if not context.target.has_f16 and needs_halves(problem):
+    if not context.target.has_f16 and problem.needs_halves:
         raise Unsupported("f16 on an instruction set without it")
     return _Found(problem, operands, context.target)
 

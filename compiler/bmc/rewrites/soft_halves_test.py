@@ -10,7 +10,8 @@ import numpy as np
 import support
 
 from bmc import target
-from bmc.rewrites import own_kernels, soft_halves
+from bmc.kernels.problem.elementwise import Elementwise
+from bmc.rewrites import soft_halves
 from bmc.rewrites.context import Context
 
 _WITHOUT, _WITH = (
@@ -126,7 +127,7 @@ class SoftHalvesTest(support.FolderTest):
         lowered = support.lower_text(_MOVES, self.folder / "with", _WITH.target.isa).lowered
         self.assertTrue(any(config.own for config in lowered.configs))
         # The negative control: else they would get such kernels.
-        with mock.patch.object(own_kernels, "has_halves", return_value=False):
+        with mock.patch.object(Elementwise, "needs_halves", False):
             lowered = support.lower_text(_MOVES, self.folder / "no", "rv64gcv_zvl128b").lowered
         self.assertTrue(any(config.own for config in lowered.configs))
 

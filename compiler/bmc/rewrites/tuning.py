@@ -6,7 +6,7 @@
                          "matvec_like_10x64_f32": {"kernel": "iree"}}}
 
 The keys are instruction sets, then dispatch functions or their op signatures. An entry has tile sizes of IREE's
-kernel by tiling level, or choices about bmc's own (bmc/kernels/choice.py), or says only that it shall be IREE's, or
+kernel by tiling level, or choices about bmc's own (bmc/kernels/schedule/choice.py), or says only that it shall be IREE's, or
 which function of a kernel library computes it, null for none.
 
 An instruction set may also have {"layout": "pixels"}, which keeps images channels-last, and {"wide_weights": BYTES},
@@ -24,8 +24,8 @@ from typing import Any
 
 from bmc import target as targets
 from bmc.errors import BmcError
-from bmc.kernels import choice
-from bmc.kernels.choice import DEFAULT, Choice
+from bmc.kernels.schedule import choice
+from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.rewrites.tiles.root import Levels
 from bmc.target import Target
 

@@ -10,7 +10,7 @@ from typing import Any
 import support
 
 from bmc import target
-from bmc.kernels.choice import DEFAULT, Choice
+from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.rewrites import tuning
 
 _OP = "matmul_4x64x32_f32"

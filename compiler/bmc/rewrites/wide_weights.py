@@ -13,7 +13,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import contraction, ir_util
-from bmc.kernels.product import FEWEST_LANES
+from bmc.kernels.problem.product import FEWEST_LANES
 from bmc.rewrites import product_weights
 from bmc.rewrites.context import Context
 

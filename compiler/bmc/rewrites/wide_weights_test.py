@@ -12,8 +12,8 @@ import support
 
 from bmc import target
 from bmc.compile import Lowered
-from bmc.kernels import nest
-from bmc.kernels.product import Unsupported
+from bmc.kernels.problem.product import Unsupported
+from bmc.kernels.schedule import gemm
 from bmc.rewrites import own_kernels, wide_weights
 from bmc.rewrites.context import Context
 from bmc.rewrites.tuning import Tuning
@@ -145,7 +145,7 @@ class WideWeightsTest(support.FolderTest):
         np.testing.assert_array_equal(np.frombuffer(stored, "<i2"), _WEIGHTS.reshape(-1))
 
     def test_without_a_kernel_of_our_own_they_stay(self) -> None:
-        with mock.patch.object(nest, "write", side_effect=Unsupported("any product")):
+        with mock.patch.object(gemm, "write", side_effect=Unsupported("any product")):
             lowered = support.lower_text(_MODEL, self.folder).lowered
         self.assertEqual(lowered.weights.data, _WEIGHTS.tobytes())
         (config,) = lowered.configs

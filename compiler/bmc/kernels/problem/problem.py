@@ -1,0 +1,10 @@
+"""What a kernel of bmc's own can compute."""
+
+from __future__ import annotations
+
+from bmc.kernels.problem.elementwise import Elementwise
+from bmc.kernels.problem.product import Product
+from bmc.kernels.problem.reduction import Reduction
+from bmc.kernels.problem.scatter import Scatter
+
+Problem = Product | Reduction | Elementwise | Scatter

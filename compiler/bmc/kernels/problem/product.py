@@ -1,0 +1,261 @@
+"""What a kernel of bmc's own computes: a product with loops of fixed extents, and what happens to its sums."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+# Numbers of a product's operands; the epilogue reads those that follow.
+A, B, RESULT = range(3)
+# Bytes of an element.
+WIDTHS = {"f32": 4, "i32": 4, "f16": 2, "i16": 2, "i8": 1}
+# Types of operands. In i16 there are only weights of int8 (rewrites/wide_weights.py).
+TYPES = ("f32", "f16", "i32", "i8")
+FLOATS = ("f32", "f16")
+# What loads a number into a register.
+LOADS = {"f32": "flw", "f16": "flh", "i32": "lw", "i8": "lb"}
+# In what a piece of a product is told about where it begins: how many lanes are before its first one.
+LANES = -1
+# Fewer lanes than this are not worth a group of registers.
+FEWEST_LANES = 8
+# Taps of a window that share loads.
+LARGEST_WINDOW = 7
+# Bytes from lane to lane where lanes are pixels of an image with a few channels.
+LARGEST_GAP = 24
+# And where there are fewer output channels than lanes, so that IREE would compute one number at a time.
+LARGEST_GAP_OF_FEW = 64
+
+
+class Unsupported(Exception):
+    """What this package cannot write; the message says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One loop.
+
+    Attributes:
+      extent: how often it runs.
+      strides: bytes from one iteration to the next in each operand.
+      steps: indices from one iteration to the next along each edge of the product's padding.
+    """
+
+    extent: int
+    strides: tuple[int, ...]
+    steps: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One value of the epilogue, for all lanes of one row.
+
+    Attributes:
+      op: "sum", "load", "scalar" (one number for all lanes of the row), "constant", "mulhi" (the high half of a
+        product of 32-bit integers), "carried" (its first argument, plus 1 where the second one, a sum, is less than
+        the third, a term of it, as unsigned numbers), "scaled" (a product of 32-bit integers, of which the first is
+        less than 2^29, divided by 2^31), "rounded" (its first argument, divided by 2 to the power of the second),
+        "clipped" (the same, plus the third, a constant, and limited by the fourth and fifth), "lookup" (the byte of a
+        table that its argument counts), "store" (no value: its argument is stored as another result), or the name of
+        an operation of MLIR's arith dialect. These divisions round to nearest, and up in the middle.
+      dtype: "f32", "f16", "i32" or "i8", of what is in memory as it is there.
+      args: numbers of the nodes it is computed from.
+      operand: of a load, scalar, lookup or store, the number of the operand.
+      value: of a constant, its value.
+    """
+
+    op: str
+    dtype: str
+    args: tuple[int, ...] = ()
+    operand: int = 0
+    value: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An axis of an image that is read as if there were more of it on both sides.
+
+    Attributes:
+      low: how many indices are before the image.
+      extent: how many indices are in the image.
+      moves: whether loops begin further along it, by as much as an argument of the kernel says (schedule/workgroups.py).
+    """
+
+    low: int
+    extent: int
+    moves: bool = False
+
+    def has(self, index: int) -> bool:
+        """Whether an index is in the image, counted from the first one before it."""
+        return self.low <= index < self.low + self.extent
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """What is read around an image. It is nowhere in memory.
+
+    Attributes:
+      operand: the image, A or B.
+      value: what is read outside of it.
+      edges: its axes that are padded. The index along each is the sum of the loops' steps.
+      offset: bytes from the image's beginning to where the loops begin; not positive.
+    """
+
+    operand: int
+    value: float
+    edges: tuple[Edge, ...]
+    offset: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """result[outer, row, lane] = epilogue(sum over sums of a[outer, row, sum] * b[outer, sum, lane]).
+
+    Where `a` has lanes as well, as in a depthwise convolution, lanes are multiplied with lanes. Either operand of a
+    convolution may be `a`: lanes are output channels, or neighboring pixels.
+
+    Attributes:
+      dtypes: element type of each operand.
+      outer: loops around everything.
+      rows: loops of the result that `b` does not depend on, outermost first. Blocks of rows are cut from the last
+        one, so it is the one along which a window slides.
+      lanes: the loop along which `b` moves, and if possible the one along which the result is contiguous. `a` is
+        contiguous, or does not move.
+      sums: loops that are summed, outermost first.
+      initial: operand with the sums' initial values for each lane, or one for each row; None for zeros.
+      epilogue: the values computed from a sum; the last one is stored.
+      padding: what is around the image of a convolution, None if every number that is read is in memory.
+      grid: where lanes are pixels of a padded image, the loops that `lanes` is made of, outermost first.
+      lanes_move: whether the first lane is one of the grid's that an argument of the kernel says.
+    """
+
+    dtypes: tuple[str, ...]
+    outer: tuple[Loop, ...]
+    rows: tuple[Loop, ...]
+    lanes: Loop
+    sums: tuple[Loop, ...]
+    initial: int | None
+    epilogue: tuple[Node, ...]
+    padding: Padding | None = None
+    grid: tuple[Loop, ...] = ()
+    lanes_move: bool = False
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops over results, of which each may be cut."""
+        return (*self.outer, *self.rows, self.lanes)
+
+    def cut(self, number: int, extent: int) -> Product:
+        """Returns a piece: so many iterations of one of the loops, beginning anywhere."""
+        loop = replace(self.loops[number], extent=extent)
+        if number == len(self.loops) - 1:
+            return replace(self, lanes=loop, lanes_move=bool(self.grid))
+        padding = self.padding
+        if padding is not None and any(loop.steps):
+            edges = [
+                replace(edge, moves=edge.moves or bool(step))
+                for edge, step in zip(padding.edges, loop.steps, strict=True)
+            ]
+            padding = replace(padding, edges=tuple(edges))
+        loops = [*self.outer, *self.rows]
+        loops[number] = loop
+        count = len(self.outer)
+        return replace(self, outer=tuple(loops[:count]), rows=tuple(loops[count:]), padding=padding)
+
+    @property
+    def firsts(self) -> tuple[int, ...]:
+        """What a piece is told about where it begins, as in assembly.Kernel."""
+        edges = self.padding.edges if self.padding else ()
+        moving = (number for number, edge in enumerate(edges) if edge.moves)
+        return (*moving, *([LANES] if self.lanes_move else []))
+
+    @property
+    def needs_halves(self) -> bool:
+        """Whether its kernel needs instructions for f16."""
+        return has_halves(self.dtypes, self.epilogue)
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtypes[A] in FLOATS
+
+    @property
+    def bits(self) -> int:
+        """Bits of a sum, and of what is computed from it."""
+        return 16 if self.dtypes[A] == "f16" and is_half(self.epilogue) else 32
+
+    @property
+    def extended(self) -> int | None:
+        """The operand that is f16 and multiplied as f32, if there is one."""
+        types = self.dtypes[: B + 1]
+        return types.index("f16") if sorted(types) == ["f16", "f32"] else None
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether `b` has 16 bits, as it is multiplied, and sums have 32."""
+        return WIDTHS[self.dtypes[B]] == 2 and self.bits == 32 and self.extended is None
+
+    @property
+    def keeps_width(self) -> bool:
+        """Whether sums are as wide as what is multiplied."""
+        return self.is_float and not self.is_wide
+
+    @property
+    def multiply(self) -> str:
+        """The instruction that multiplies lanes and adds to sums, without what the factors are."""
+        if self.is_float:
+            return "vfmacc" if self.keeps_width else "vfwmacc"
+        return "vwmacc"
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether neighboring lanes are neighbors in `b`."""
+        return self.lanes.strides[B] == WIDTHS[self.dtypes[B]]
+
+    @property
+    def has_long_lines(self) -> bool:
+        """Whether lanes are far from each other, and fewer than the neighbors that are summed for each."""
+        return (
+            not self.rows
+            and self.lanes.strides[B] > LARGEST_GAP_OF_FEW
+            and any(
+                loop.extent >= self.lanes.extent
+                and all(loop.strides[each] == WIDTHS[self.dtypes[each]] for each in (A, B))
+                for loop in self.sums
+            )
+        )
+
+    @property
+    def apart(self) -> dict[int, int]:
+        """Bytes between neighboring lanes of results, by their numbers, if they are no neighbors there."""
+        return apart(self.dtypes, self.lanes, (RESULT, *stored(self.epilogue)))
+
+
+def apart(dtypes: tuple[str, ...], lanes: Loop, operands: Iterable[int]) -> dict[int, int]:
+    """Returns the bytes between neighboring lanes of those operands where they move, and are no neighbors."""
+    steps = {number: lanes.strides[number] for number in operands}
+    return {
+        number: step for number, step in steps.items() if step not in (0, WIDTHS[dtypes[number]])
+    }
+
+
+def stored(nodes: Iterable[Node]) -> set[int]:
+    """Returns the operands that are further results."""
+    return {node.operand for node in nodes if node.op == "store"}
+
+
+def has_halves(dtypes: Iterable[str], *nodes: Iterable[Node]) -> bool:
+    """Whether any operand or value is f16, for which kernels use instructions of Zfh and Zvfh."""
+    types = {*dtypes, *(node.dtype for each in nodes for node in each)}
+    return "f16" in types
+
+
+def is_half(nodes: Iterable[Node]) -> bool:
+    """Whether everything is f16, which then is computed in 16 bits."""
+    return all(node.dtype == "f16" for node in nodes)
+
+
+@functools.cache
+def last_readers(nodes: tuple[Node, ...]) -> Mapping[int, int]:
+    """Returns the number of the node that is the last one to read each value; the result is read at the end."""
+    last = {arg: number for number, node in enumerate(nodes) for arg in node.args}
+    return {**last, len(nodes) - 1: len(nodes)}

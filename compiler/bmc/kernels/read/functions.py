@@ -1,0 +1,152 @@
+"""Functions as operations that kernels have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bmc.kernels.read.body import Operations
+
+# erf(x) and tanh(x) are about x * P(x^2) / Q(x^2) up to an x where they are about 1. P and Q begin with the highest
+# power. They are fits in f64 by weighted least squares at 4,000 Chebyshev points, with the weights of a smallest
+# maximum.
+_ERF_END = 3.92
+_ERF_P = (
+    2.034889803326223e-06,
+    0.0002874636556953192,
+    0.0038675616960972548,
+    0.05305812135338783,
+    0.19274593889713287,
+    1.128378987312317,
+)
+_ERF_Q = (
+    3.807143366429955e-05,
+    0.0011879324447363615,
+    0.015170760452747345,
+    0.11507716029882431,
+    0.5041483044624329,
+    1.0,
+)
+_TANH_END = 9.02
+_TANH_P = (
+    1.3319051938228245e-08,
+    2.058346550376461e-05,
+    0.0034940335502283977,
+    0.13379717079828915,
+    0.9999999790258842,
+)
+_TANH_Q = (
+    7.762010860884162e-07,
+    0.00032830912227629834,
+    0.025871069319099566,
+    0.4671303232257275,
+    1.0,
+)
+# exp(r / 2) for |r| below log 2, made in the same way.
+_EXP = (
+    0.0002590455801793014,
+    0.0026189098327562,
+    0.020834594245572876,
+    0.12499778815221467,
+    0.49999984462344726,
+    1.0,
+)
+# exp(x) is 0 below the first, and infinite above the second.
+_EXP_ENDS = (-104.5, 89.0)
+# Two log 2 in two parts: products of the first one with integers below 256 are exact.
+_LOG_HIGH = 1.38623046875
+_LOG_LOW = 2 * math.log(2) - _LOG_HIGH
+# A float of this size has an integer in its last bits.
+_LARGE = 12582912.0
+
+
+def erf(x: int, to: Operations) -> int:
+    """Adds the nodes of the error function; returns the last one. Its error is below 5e-7, also relative to it.
+
+    Behind _ERF_END it is exactly 1, because GELU multiplies what is missing with x.
+
+    Args:
+      x: a node.
+      to: receives the nodes.
+    """
+    return _quotient(x, _ERF_END, _ERF_P, _ERF_Q, to)
+
+
+def tanh(x: int, to: Operations) -> int:
+    """Adds the nodes of tanh; returns the last one. Its error is below 5e-7, also relative to it."""
+    return _quotient(x, _TANH_END, _TANH_P, _TANH_Q, to)
+
+
+def exp(x: int, to: Operations) -> int:
+    """Adds the nodes of exp; returns the last one. Its error is below 5e-7, relative to it, or to the smallest normal.
+
+    It is the square of exp(x / 2) = 2^n * exp(r / 2), where both factors are normal for every x.
+    """
+    least, most = map(to.number, _EXP_ENDS)
+    limited = to.float_("minimumf", to.float_("maximumf", x, least), most)
+    turns = to.float_("mulf", limited, to.number(0.5 / math.log(2)))
+    shifted = to.float_("addf", turns, to.number(_LARGE))
+    n = to.float_("subf", shifted, to.number(_LARGE))
+    rest = to.float_("fma", n, to.number(-_LOG_HIGH), limited)
+    rest = to.float_("fma", n, to.number(-_LOG_LOW), rest)
+    # What _LARGE adds is shifted out.
+    bits = to.integer("shli", to.integer("bitcast", shifted), to.constant(23))
+    power = to.float_("bitcast", to.integer("addi", bits, to.constant(127 << 23)))
+    root = to.float_("mulf", _polynomial(rest, _EXP, to), power)
+    return to.float_("mulf", root, root)
+
+
+def reciprocal(x: int, to: Operations) -> int:
+    """Adds the nodes of 1 / x; returns the last one. Its error is below 2^-22, relative to it.
+
+    A division takes many times the cycles. x and 1 / x must be normal.
+    """
+    result = to.float_("recf7", x)
+    for _ in range(2):
+        # Newton's method: each step doubles the number of right bits.
+        rest = to.float_("subf", to.number(2.0), to.float_("mulf", result, x))
+        result = to.float_("mulf", result, rest)
+    return result
+
+
+def _quotient(
+    x: int, end: float, p: tuple[float, ...], q: tuple[float, ...], to: Operations
+) -> int:
+    """Adds x * P(x^2) / Q(x^2), whose limits are 1 and -1.
+
+    P and Q share the powers of x^2, so each takes one instruction for a power. Nothing cancels out, because all factors
+    are positive. A NaN gets back in by the product with x.
+    """
+    square = to.float_("minnumf", to.float_("mulf", x, x), to.number(end**2))
+    power = square
+    sums = [
+        to.float_("addf", to.float_("mulf", square, to.number(one)), to.number(none))
+        for *_, one, none in (p, q)
+    ]
+    for factors in zip(p[-3::-1], q[-3::-1], strict=True):
+        power = to.float_("mulf", power, square)
+        sums = [
+            to.float_("fma", power, to.number(factor), total)
+            for factor, total in zip(factors, sums, strict=True)
+        ]
+    # It grows with x behind the end.
+    quotient = to.float_("mulf", to.float_("mulf", x, sums[0]), reciprocal(sums[1], to))
+    return to.float_("maximumf", to.float_("minimumf", quotient, to.number(1.0)), to.number(-1.0))
+
+
+def _polynomial(x: int, factors: tuple[float, ...], to: Operations) -> int:
+    first, second, *others = factors
+    result = to.float_("addf", to.float_("mulf", x, to.number(first)), to.number(second))
+    for factor in others:
+        result = to.float_("addf", to.float_("mulf", result, x), to.number(factor))
+    return result
+
+
+# By the name of the operation.
+OF_FLOATS: dict[str, Callable[[int, Operations], int]] = {
+    "math.erf": erf,
+    "math.exp": exp,
+    "math.tanh": tanh,
+}

@@ -1,0 +1,128 @@
+"""How the loops of an operation visit its buffers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import linalg
+
+from bmc.ir import contraction, ir_util
+from bmc.kernels.problem.product import TYPES, WIDTHS, Unsupported
+
+LOAD, STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
+_VIEWS = (
+    "memref.assume_alignment",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.subview",
+)
+
+
+class View:
+    """A buffer or constant that is indexed by the root's loops through a map.
+
+    Args:
+      value: the buffer or constant.
+      map_: where it is read.
+      types: what its elements may be.
+    """
+
+    def __init__(self, value: Any, map_: Any, types: Collection[str] = TYPES) -> None:
+        self.value = value
+        self.map = map_
+        if isinstance(value.type, ir.MemRefType):
+            strides, _ = value.type.get_strides_and_offset()
+        else:
+            strides, inner = [], 1
+            for extent in reversed(value.type.shape):
+                strides.insert(0, inner)
+                inner *= extent
+        if dtype_of(value) not in types or any(stride < 0 for stride in strides):
+            raise Unsupported(f"an operand of type {value.type}")
+        width = WIDTHS[dtype_of(value)]
+        self._steps = [
+            (stride * width, terms_of(index))
+            for stride, index in zip(strides, map_.results, strict=True)
+        ]
+
+    def step(self, axis: int) -> int:
+        """Bytes from one index of an axis to the next."""
+        return int(self._steps[axis][0])
+
+    def stride(self, loop: int) -> int:
+        """Bytes from one iteration of a loop to the next."""
+        return int(sum(stride * terms.get(loop, 0) for stride, terms in self._steps))
+
+
+def maps_of(op: Any) -> list[Any]:
+    return [each.value for each in linalg.get_indexing_maps(op)]
+
+
+def terms_of(index: Any) -> dict[int, int]:
+    """The factor of each loop in an index."""
+    if isinstance(index, ir.AffineConstantExpr) and ir.AffineConstantExpr(index).value == 0:
+        return {}
+    found = contraction.terms(index)
+    if found is None:
+        raise Unsupported(f"the index {index}")
+    return found
+
+
+def plain(map_: Any) -> list[Any]:
+    """The results of a map that are loops, each a different one."""
+    loops = [ir.AffineDimExpr(each) for each in map_.results if isinstance(each, ir.AffineDimExpr)]
+    if len({loop.position for loop in loops}) != len(list(map_.results)):
+        raise Unsupported(f"the map {map_}")
+    return loops
+
+
+def loops_of(map_: Any, indices: list[Any]) -> list[Any]:
+    """Returns the loops of an operation that accesses a tensor through a permutation, at these indices."""
+    if len(indices) != map_.n_dims:
+        raise Unsupported(f"the map {map_}")
+    loops: list[Any] = [None] * map_.n_dims
+    for loop, index in zip(plain(map_), indices, strict=True):
+        loops[loop.position] = index
+    return loops
+
+
+def substituted(map_: Any, loops: list[Any]) -> list[Any]:
+    """The results of a map in terms of what its loops are, also where a result is a sum, as in a window."""
+
+    def one(index: Any) -> Any:
+        if isinstance(index, ir.AffineDimExpr):
+            return loops[ir.AffineDimExpr(index).position]
+        if isinstance(index, ir.AffineConstantExpr):
+            return index
+        expressions = [
+            ir.AffineExpr.get_mul(loops[loop], ir.AffineConstantExpr.get(factor))
+            for loop, factor in terms_of(index).items()
+        ]
+        return functools.reduce(ir.AffineExpr.get_add, expressions)
+
+    return [one(index) for index in map_.results]
+
+
+def source_of(value: Any) -> Any:
+    """The buffer that holds a tensor, or the value itself if it is a buffer or a constant."""
+    if isinstance(value.type, ir.MemRefType):
+        return value
+    owner = ir_util.definition(value)
+    if owner is not None and owner.name == "arith.constant":
+        return value
+    if owner is None or owner.name != LOAD:
+        raise Unsupported("an operand that is computed first")
+    return owner.operands[0]
+
+
+def root_of(value: Any) -> Any:
+    """The buffer that a buffer is a view of, which may be itself."""
+    return ir_util.behind(value, _VIEWS)
+
+
+def dtype_of(value: Any) -> str:
+    type_ = value.type
+    return str(type_.element_type) if isinstance(type_, ir.ShapedType) else str(type_)

@@ -1,0 +1,44 @@
+"""Writes the kernel of a product in the way that takes the fewest instructions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bmc.kernels.problem.product import Product, Unsupported
+from bmc.kernels.schedule import gemm, sliding
+from bmc.kernels.schedule.choice import DEFAULT, Choice
+from bmc.kernels.tree.assembly import Kernel
+
+
+def write(product: Product, vlen: int, choice: Choice = DEFAULT) -> Kernel:
+    """Returns a kernel for harts whose VLEN is at least `vlen` bits. What is chosen is about nests of loops.
+
+    Raises:
+      Unsupported: there is none.
+    """
+    if replace(choice, lanes=None) != DEFAULT:
+        return gemm.write(product, vlen, choice)
+    try:
+        kernel = sliding.write(product, vlen)
+    except Unsupported:
+        return gemm.write(product, vlen, choice)
+    try:
+        return min(kernel, gemm.write(product, vlen, choice), key=lambda each: each.executed)
+    except Unsupported:
+        return kernel
+
+
+def cost(product: Product, vlen: int, behind: int) -> float:
+    """Returns about how many instructions it executes, with `behind` for each complete group of sums.
+
+    Raises:
+      Unsupported: as write().
+    """
+    try:
+        found = sliding.cost(product, vlen, behind)
+    except Unsupported:
+        return gemm.cost(product, vlen, behind)
+    try:
+        return min(found, gemm.cost(product, vlen, behind))
+    except Unsupported:
+        return found

@@ -1,0 +1,65 @@
+"""Tests what is shown of a kernel; README.md shows the first one."""
+
+from __future__ import annotations
+
+import textwrap
+import unittest
+from pathlib import Path
+
+from products import padded
+
+from bmc.kernels.problem.product import Loop, Node, Product
+from bmc.kernels.problem.scatter import Scatter
+from bmc.kernels.schedule import gemm, scatter
+from bmc.kernels.tree.explain import explained
+
+_README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+_POINTWISE = Product(
+    dtypes=("f32",) * 4,
+    outer=(),
+    rows=(Loop(144, (4, 0, 64, 0)),),
+    lanes=Loop(16, (0, 4, 4, 4)),
+    sums=(Loop(8, (576, 64, 0, 0)),),
+    initial=None,
+    epilogue=(
+        Node("sum", "f32"),
+        Node("load", "f32", operand=3),
+        Node("addf", "f32", (0, 1)),
+        Node("constant", "f32"),
+        Node("maximumf", "f32", (2, 3)),
+    ),
+)
+
+
+class ExplainTest(unittest.TestCase):
+    def test_the_readme_shows_a_1x1_convolution(self) -> None:
+        shown = explained(_POINTWISE, gemm.write(_POINTWISE, 256))
+        problem, tree, text = shown.split("\n\n")
+        for part, first in ((problem, "problem: Product"), (tree, "tree: 3,517 instructions")):
+            heading, _, rest = part.partition("\n")
+            self.assertEqual(heading, first)
+            self.assertIn(f"```\n{rest}\n```", _README)
+        self.assertIn("3,517", _README)
+        self.assertIn("text: arguments x10 x11 x12 x13; scratch 0 B\n  li x14, 0\n", text)
+
+    def test_branches(self) -> None:
+        product = padded((7, 5), 64, 3, "i8", value=-3)
+        shown = explained(product, gemm.write(product, 256))
+        self.assertRegex(shown, r"\n +within the image:\n.*vwmacc(.*\n)+ +around it:\n")
+        self.assertIn("steps 1 0 along edges", shown)
+        it = Scatter(4, 7, 40, 4)
+        shown = explained(it, scatter.write(it, 256, 64))
+        self.assertIn("problem: Scatter\n  count: 4\n", shown)
+        self.assertRegex(
+            shown,
+            textwrap.dedent(r"""
+            tree: \d+ instructions
+              li
+              4 times:
+                if its index is one:
+        """).strip(),
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
