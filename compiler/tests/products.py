@@ -8,17 +8,8 @@ from typing import Any
 import numpy as np
 from riscv_numbers import estimated_reciprocal
 
-from bmc.kernels.problem.product import (
-    FLOATS,
-    RESULT,
-    WIDTHS,
-    A,
-    Edge,
-    Loop,
-    Node,
-    Padding,
-    Product,
-)
+from bmc.kernels.dtypes import FLOATS, WIDTHS
+from bmc.kernels.problem.product import RESULT, A, Edge, Loop, Node, Padding, Product
 from bmc.kernels.problem.roles import arranged
 
 FLOAT_SUM = Node("sum", "f32")
@@ -337,7 +328,7 @@ def results(product: Product, data: list[Array]) -> dict[int, Array]:
     """Computes all results in numpy, by operand."""
     wide, narrow = (
         (np.float64, DTYPES[product.epilogue[0].dtype])
-        if product.is_float
+        if product.scheme.is_float
         else (np.int64, np.int32)
     )
     factors = [_factor(product, data, number).astype(wide) for number in (0, 1)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bmc.emit import c_text
+from bmc.kernels.ops import OPS
 from bmc.kernels.problem.product import RESULT, Node
 from bmc.libraries.dispatch import Array
 from bmc.plan.calls import LinkedCall, Place
@@ -12,41 +13,6 @@ from bmc.plan.calls import LinkedCall, Place
 _C_TYPES = {"f32": "float", "i32": "int32_t", "i8": "int8_t"}
 # The function that waits for all libraries whose calls may return before they are done.
 WAIT = "wait_for_calls"
-# Operations of an epilogue, with their arguments.
-_OPERATIONS = {
-    "addf": "{0} + {1}",
-    "addi": "bm_call_add({0}, {1})",
-    "andi": "{0} & {1}",
-    "carried": "bm_call_carried({0}, {1}, {2})",
-    "clipped": "bm_call_clipped({0}, {1}, {2}, {3}, {4})",
-    "divf": "{0} / {1}",
-    "extsi": "{0}",
-    "fma": "bm_call_multiply_add({0}, {1}, {2})",
-    "fptosi": "bm_call_int_of_float({0})",
-    "maximumf": "bm_call_maximum({0}, {1})",
-    "maxnumf": "bm_call_max_number({0}, {1})",
-    "maxsi": "bm_call_max({0}, {1})",
-    "minimumf": "bm_call_minimum({0}, {1})",
-    "minnumf": "bm_call_min_number({0}, {1})",
-    "minsi": "bm_call_min({0}, {1})",
-    "mulf": "{0} * {1}",
-    "mulhi": "bm_call_multiply_high({0}, {1})",
-    "muli": "bm_call_multiply({0}, {1})",
-    "negf": "-{0}",
-    "ori": "{0} | {1}",
-    # Kernels refine an estimate, for which the exact number is as good.
-    "recf7": "1.0f / {0}",
-    "rounded": "bm_call_rounded({0}, {1})",
-    "scaled": "bm_call_scaled({0}, {1})",
-    "shli": "bm_call_shift_left({0}, {1})",
-    "shrsi": "bm_call_shift_right({0}, {1})",
-    "shrui": "bm_call_shift_right_unsigned({0}, {1})",
-    "sitofp": "(float){0}",
-    "subf": "{0} - {1}",
-    "subi": "bm_call_subtract({0}, {1})",
-    "trunci": "{0}",
-    "xori": "{0} ^ {1}",
-}  # fmt: skip
 
 
 def includes(calls: tuple[LinkedCall, ...]) -> str:
@@ -154,7 +120,7 @@ class _Writer:
         for number, operand in enumerate(dispatch.operands):
             if operand is dispatch.initial:
                 element = self._element(number)
-                start = _OPERATIONS["addf" if dispatch.sums_dtype == "f32" else "addi"].format(
+                start = OPS["addf" if dispatch.sums_dtype == "f32" else "addi"].c.format(
                     start, element
                 )
         nodes = dispatch.epilogue or (Node("sum", dispatch.sums_dtype),)
@@ -181,7 +147,7 @@ class _Writer:
             if kinds == (True, False):
                 return f"bm_call_bits_of_float({args[0]})"
             return f"bm_call_float_of_bits({args[0]})" if kinds == (False, True) else args[0]
-        return _OPERATIONS[node.op].format(*args)
+        return OPS[node.op].c.format(*args)
 
     def _element(self, number: int) -> str:
         dispatch = self._call.taken.dispatch

@@ -1,32 +1,102 @@
-"""Operations of epilogues, and the instructions that compute them in vectors, by name."""
+"""Operations of epilogues: what each is called, and the instructions and the C that compute it.
+
+An operation that instructions compute from their sources is a row here and nothing else; read/body.py makes nodes of
+MLIR's operations. NumPy's functions for tests are in compiler/tests/products.py.
+"""
 
 from __future__ import annotations
 
-INTEGER = {
-    "addi": "vadd", "andi": "vand", "maxsi": "vmax", "minsi": "vmin", "mulhi": "vmulh", "muli": "vmul",
-    "ori": "vor", "rounded": "vssra", "scaled": "vsmul", "shli": "vsll", "shrsi": "vsra", "shrui": "vsrl",
-    "subi": "vsub", "xori": "vxor",
-}  # fmt: skip
-FLOAT = {
-    "addf": "vfadd", "divf": "vfdiv", "maxnumf": "vfmax", "minnumf": "vfmin", "mulf": "vfmul", "subf": "vfsub",
-}  # fmt: skip
-COMMUTES = {
-    "addf", "addi", "andi", "maximumf", "maxnumf", "maxsi", "minimumf", "minnumf", "minsi", "mulf", "mulhi", "muli",
-    "ori", "scaled", "xori",
-}  # fmt: skip
-# With the constant on the left.
-REVERSED = {"divf": "vfrdiv", "subf": "vfrsub", "subi": "vrsub"}
-# Operations with an immediate: five bits, with or without a sign.
-SIGNED = {"addi", "andi", "ori", "xori"}
-UNSIGNED = {"rounded", "shli", "shrsi", "shrui"}
-# A NaN stays a NaN, because it is neither less nor greater than a constant.
-LIMITS = {"maximumf": "vmflt.vf", "minimumf": "vmfgt.vf"}
-UNARY = {
-    "fptosi": "vfcvt.rtz.x.f.v {to}, {source}",
-    "negf": "vfsgnjn.vv {to}, {source}, {source}",
-    "recf7": "vfrec7.v {to}, {source}",
-    "sitofp": "vfcvt.f.x.v {to}, {source}",
-}
-# Loads widen and the store narrows, so these are nothing but other names. Registers have no type.
-NOTHING = {"bitcast", "extf", "extsi", "truncf", "trunci"}
-SUPPORTED = frozenset({*INTEGER, *FLOAT, *LIMITS, *UNARY, *NOTHING, "fma"})
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """An operation on 32-bit integers or on floats, for all lanes.
+
+    Attributes:
+      name: of a Node; that of an operation in MLIR's arith dialect, if there is one.
+      arity: how many arguments it has.
+      c: its C expression for one lane, "" where kernel libraries get none.
+      mnemonic: the instruction of two vectors, or of a vector and a constant.
+      commutes: whether the first of two arguments may be the second.
+      reversed: the instruction with the constant on the left, where it does not commute.
+      immediates: the constants that fit into the instruction.
+      lines: instructions that compute it, where it has no mnemonic: `{to}` is the result, which may be any argument's
+        register, `{0}` and so on are the arguments in vectors.
+      limits: the comparison of an argument with a constant where the constant is the result, v0 at that time.
+      uses_mask: whether instructions write v0.
+    """
+
+    name: str
+    arity: int
+    c: str = ""
+    mnemonic: str = ""
+    commutes: bool = False
+    reversed: str = ""
+    immediates: range = range(0)
+    lines: tuple[str, ...] = ()
+    limits: str = ""
+    uses_mask: bool = False
+
+
+_SIGNED, _UNSIGNED = range(-16, 16), range(32)
+
+
+def _same(name: str, c: str = "") -> Op:
+    """An operation that needs no instruction. Loads widen and the store narrows, and registers have no type."""
+    return Op(name, 1, c)
+
+
+_ROWS = (
+    # Integers.
+    Op("addi", 2, "bm_call_add({0}, {1})", "vadd", commutes=True, immediates=_SIGNED),
+    Op("andi", 2, "{0} & {1}", "vand", commutes=True, immediates=_SIGNED),
+    Op("maxsi", 2, "bm_call_max({0}, {1})", "vmax", commutes=True),
+    Op("minsi", 2, "bm_call_min({0}, {1})", "vmin", commutes=True),
+    # The high half of a product of 32-bit integers.
+    Op("mulhi", 2, "bm_call_multiply_high({0}, {1})", "vmulh", commutes=True),
+    Op("muli", 2, "bm_call_multiply({0}, {1})", "vmul", commutes=True),
+    Op("ori", 2, "{0} | {1}", "vor", commutes=True, immediates=_SIGNED),
+    # Divided by 2 to the power of the second argument; to nearest, and up in the middle.
+    Op("rounded", 2, "bm_call_rounded({0}, {1})", "vssra", immediates=_UNSIGNED),
+    # A product of 32-bit integers, divided by 2^31; to nearest, and up in the middle. The first is less than 2^29.
+    Op("scaled", 2, "bm_call_scaled({0}, {1})", "vsmul", commutes=True),
+    Op("shli", 2, "bm_call_shift_left({0}, {1})", "vsll", immediates=_UNSIGNED),
+    Op("shrsi", 2, "bm_call_shift_right({0}, {1})", "vsra", immediates=_UNSIGNED),
+    Op("shrui", 2, "bm_call_shift_right_unsigned({0}, {1})", "vsrl", immediates=_UNSIGNED),
+    Op("subi", 2, "bm_call_subtract({0}, {1})", "vsub", reversed="vrsub"),
+    Op("xori", 2, "{0} ^ {1}", "vxor", commutes=True, immediates=_SIGNED),
+    # The first argument, plus 1 where the second one, a sum, is less than the third, a term of it, as unsigned numbers.
+    Op(
+        "carried", 3, "bm_call_carried({0}, {1}, {2})", uses_mask=True,
+        lines=("vmsltu.vv v0, {1}, {2}", "vadc.vim {to}, {0}, 0, v0"),
+    ),
+    # Floats.
+    Op("addf", 2, "{0} + {1}", "vfadd", commutes=True),
+    Op("divf", 2, "{0} / {1}", "vfdiv", reversed="vfrdiv"),
+    Op("maxnumf", 2, "bm_call_max_number({0}, {1})", "vfmax", commutes=True),
+    Op("minnumf", 2, "bm_call_min_number({0}, {1})", "vfmin", commutes=True),
+    Op("mulf", 2, "{0} * {1}", "vfmul", commutes=True),
+    Op("subf", 2, "{0} - {1}", "vfsub", reversed="vfrsub"),
+    # A NaN stays a NaN, because it is neither less nor greater than a constant.
+    Op("maximumf", 2, "bm_call_maximum({0}, {1})", commutes=True, limits="vmflt", uses_mask=True),
+    Op("minimumf", 2, "bm_call_minimum({0}, {1})", commutes=True, limits="vmfgt", uses_mask=True),
+    # x * y + z, of which one factor is a constant, rounded once.
+    Op("fma", 3, "bm_call_multiply_add({0}, {1}, {2})"),
+    Op("negf", 1, "-{0}", lines=("vfsgnjn.vv {to}, {0}, {0}",)),
+    # An estimate of 1/x, which kernels refine. In C the exact number is as good.
+    Op("recf7", 1, "1.0f / {0}", lines=("vfrec7.v {to}, {0}",)),
+    # Between integers and floats.
+    Op("fptosi", 1, "bm_call_int_of_float({0})", lines=("vfcvt.rtz.x.f.v {to}, {0}",)),
+    Op("sitofp", 1, "(float){0}", lines=("vfcvt.f.x.v {to}, {0}",)),
+    # The first argument rounded as by "rounded", plus the third, a constant, and limited by the fourth and fifth. Rows
+    # of a block share its instructions (epilogue/one_row.py).
+    Op("clipped", 5, "bm_call_clipped({0}, {1}, {2}, {3}, {4})"),
+    _same("bitcast"),
+    _same("extf"),
+    _same("extsi", "{0}"),
+    _same("truncf"),
+    _same("trunci", "{0}"),
+)  # fmt: skip
+
+OPS = {op.name: op for op in _ROWS}

@@ -8,7 +8,8 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels.problem.product import WIDTHS, Unsupported
+from bmc.kernels.dtypes import WIDTHS
+from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.problem.roles import needed
 from bmc.kernels.read import product
 from bmc.kernels.read.product import Computation

@@ -8,12 +8,12 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
 from bmc.ir import contraction, ir_util, permute
-from bmc.kernels import ops
+from bmc.kernels.ops import OPS
 
 RANK = 3
 # What kernels of bmc's own can do behind a convolution.
 _SIMPLE = {
-    *(f"arith.{op}" for op in (*ops.SUPPORTED, "cmpf", "constant", "extui", "select")),
+    *(f"arith.{op}" for op in (*OPS, "cmpf", "constant", "extui", "select")),
     "linalg.yield",
     "math.roundeven",
 }

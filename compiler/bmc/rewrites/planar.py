@@ -14,7 +14,8 @@ from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
 from bmc.ir import contraction, ir_util, permute
-from bmc.kernels.problem.product import LARGEST_GAP, WIDTHS
+from bmc.kernels.dtypes import WIDTHS
+from bmc.kernels.problem.product import LARGEST_GAP
 from bmc.kernels.schedule import layouts
 from bmc.rewrites import borders, images
 from bmc.rewrites.context import Context, Shape

@@ -6,8 +6,8 @@
                          "matvec_like_10x64_f32": {"kernel": "iree"}}}
 
 The keys are instruction sets, then dispatch functions or their op signatures. An entry has tile sizes of IREE's
-kernel by tiling level, or choices about bmc's own (bmc/kernels/schedule/choice.py), or says only that it shall be IREE's, or
-which function of a kernel library computes it, null for none.
+kernel by tiling level, or choices about bmc's own (bmc/kernels/schedule/choice.py), or says only that it shall be
+IREE's, or which function of a kernel library computes it, null for none.
 
 An instruction set may also have {"layout": "pixels"}, which keeps images channels-last, and {"wide_weights": BYTES},
 the flash that weights of int8 in 16 bits may take more. X.tune writes such files.

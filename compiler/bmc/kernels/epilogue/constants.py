@@ -5,7 +5,9 @@ from __future__ import annotations
 import collections
 import struct
 
-from bmc.kernels.problem.product import FLOATS, Node
+from bmc.kernels.dtypes import FLOATS
+from bmc.kernels.problem.product import Node
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 
 # Registers by the type and the bits of what is in them.
@@ -34,7 +36,7 @@ def hoisted(
     """
     if any(node.op in _ROUNDING for node in nodes):
         # To nearest, and up in the middle.
-        out.emit("csrwi vxrm, 0")
+        out.emit(rvv.round_to_nearest_up())
     constants = {each: out.take_float() for each in floats(nodes)[:most]}
     for (dtype, bits), register in constants.items():
         set_float(out, register, dtype, bits)
@@ -68,4 +70,4 @@ def set_float(out: Assembly, register: str, dtype: str, bits: int) -> None:
     """Emits a constant."""
     with out.registers(1) as (number,):
         out.set(number, bits)
-        out.emit(f"fmv.{'h' if dtype == 'f16' else 'w'}.x {register}, {number}")
+        out.emit(rvv.float_of_bits(dtype, register, number))

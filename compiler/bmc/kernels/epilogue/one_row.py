@@ -7,10 +7,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from bmc.kernels import ops
+from bmc.kernels.dtypes import FLOATS
 from bmc.kernels.epilogue.constants import Constants, bits_of, set_float
 from bmc.kernels.epilogue.groups import Groups
-from bmc.kernels.problem.product import FLOATS, LOADS, RESULT, Node, Unsupported, last_readers
+from bmc.kernels.ops import OPS, Op
+from bmc.kernels.problem.product import RESULT, Node, Unsupported, last_readers
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes, transfer
 
@@ -163,8 +165,8 @@ class Epilogue:
                 self._load(node, self.held[number])
             elif node.op == "scalar":
                 self.held[number] = self.groups.take()
-                move = "vfmv.v.f" if node.dtype in FLOATS else "vmv.v.x"
-                self.out.emit(f"{move} {self._name(self.held[number])}, {self.scalar(node)}")
+                to, source = self._name(self.held[number]), self.scalar(node)
+                self.out.emit(rvv.splat_number(node.dtype, to, source))
             else:
                 raise Unsupported(f"a result that is a {node.op}")
         return self.held[number]
@@ -174,59 +176,63 @@ class Epilogue:
 
     def _operate(self, node: Node, target: int, sources: list[int], vectors: list[int]) -> None:
         to, first = self._name(target), self._name(sources[0])
-        op = node.op
-        if op in ops.NOTHING:
-            if target != sources[0]:
-                self.out.emit(f"vmv.v.v {to}, {first}")
-            return
-        if op == "carried":
-            self.groups.use_mask()
-            sums, one = (self._name(source) for source in sources[1:])
-            self.out.emit(f"vmsltu.vv v0, {sums}, {one}")
-            self.out.emit(f"vadc.vim {to}, {first}, 0, v0")
-            return
-        if op == "lookup":
+        if node.op == "lookup":
             narrow = self.groups.take()
             self._look_up(node, sources[0], narrow)
             self.lanes.use(self.out, 32)
-            self.out.emit(f"vsext.vf4 {to}, {self._name(narrow)}")
+            self.out.emit(rvv.extend(4, to, self._name(narrow)))
             self.groups.give(narrow)
             return
-        if op == "fma":
+        if node.op == "fma":
             self._multiply_add(node, target)
             return
-        if op in ops.UNARY:
-            self.out.emit(ops.UNARY[op].format(to=to, source=first))
+        op = OPS[node.op]
+        if op.mnemonic or op.limits:
+            self._combine(op, node, target, sources, vectors)
             return
+        if not op.lines:
+            if target != sources[0]:
+                self.out.emit(rvv.copy(to, first))
+            return
+        if len(sources) != op.arity:
+            raise Unsupported(f"{op.name} of a constant")
+        if op.uses_mask:
+            self.groups.use_mask()
+        names = [self._name(source) for source in sources]
+        for line in op.lines:
+            self.out.emit(line.format(*names, to=to))
+
+    def _combine(
+        self, op: Op, node: Node, target: int, sources: list[int], vectors: list[int]
+    ) -> None:
+        """Emits an operation of two vectors, or of a vector and a constant or scalar."""
+        to, first = self._name(target), self._name(sources[0])
         places = [n for n, arg in enumerate(node.args) if arg not in vectors]
         if not places:
-            if op in ops.LIMITS:
-                self._choose(op, target, *sources)
-                return
-            name = ops.FLOAT.get(op) or ops.INTEGER[op]
-            self.out.emit(f"{name}.vv {to}, {first}, {self._name(sources[-1])}")
+            if op.limits:
+                self._choose(op.name, target, *sources)
+            else:
+                self.out.emit(rvv.binary(op.mnemonic, to, first, self._name(sources[-1])))
             return
         number = self.nodes[node.args[places[0]]]
         is_constant = number.op == "constant"
-        if op in ops.LIMITS:
+        if op.limits:
             if not is_constant or math.isnan(number.value):
-                raise Unsupported(f"{op} with what may be a NaN")
+                raise Unsupported(f"{op.name} with what may be a NaN")
             self.groups.use_mask()
             limit = self.scalar(number)
-            self.out.emit(f"{ops.LIMITS[op]} v0, {first}, {limit}")
-            self.out.emit(f"vfmerge.vfm {to}, {first}, {limit}, v0")
+            self.out.emit(rvv.binary(op.limits, "v0", first, limit))
+            self.out.emit(rvv.choose(to, first, limit))
             return
-        name = ops.FLOAT.get(op) or ops.INTEGER[op]
-        if places[0] == 0 and op not in ops.COMMUTES:
-            if op not in ops.REVERSED:
-                raise Unsupported(f"{op} of a constant")
-            name = ops.REVERSED[op]
-        value = int(number.value) if is_constant and op in ops.INTEGER else 32
-        if (op in ops.SIGNED and -16 <= value < 16) or (op in ops.UNSIGNED and 0 <= value < 32):
-            self.out.emit(f"{name}.vi {to}, {first}, {value}")
+        mnemonic = op.mnemonic
+        if places[0] == 0 and not op.commutes:
+            if not op.reversed:
+                raise Unsupported(f"{op.name} of a constant")
+            mnemonic = op.reversed
+        if is_constant and op.immediates and int(number.value) in op.immediates:
+            self.out.emit(rvv.binary_immediate(mnemonic, to, first, int(number.value)))
         else:
-            kind = "vf" if op in ops.FLOAT else "vx"
-            self.out.emit(f"{name}.{kind} {to}, {first}, {self.scalar(number)}")
+            self.out.emit(rvv.binary(mnemonic, to, first, self.scalar(number)))
 
     def _choose(self, op: str, target: int, one: int, other: int) -> None:
         """Emits the larger or smaller one of two floats, or the NaN of the two."""
@@ -235,10 +241,10 @@ class Epilogue:
         to, x, y = (self._name(group) for group in (target, one, other))
         limits = (x, y) if op == "maximumf" else (y, x)
         self.groups.use_mask()
-        self.out.emit(f"vmfle.vv v0, {', '.join(limits)}")
-        self.out.emit(f"vmerge.vvm {to}, {x}, {y}, v0")
-        self.out.emit(f"vmfne.vv v0, {y}, {y}")
-        self.out.emit(f"vmerge.vvm {to}, {to}, {y}, v0")
+        self.out.emit(rvv.binary("vmfle", "v0", *limits))
+        self.out.emit(rvv.choose(to, x, y))
+        self.out.emit(rvv.binary("vmfne", "v0", y, y))
+        self.out.emit(rvv.choose(to, to, y))
 
     def _multiply_add(self, node: Node, target: int) -> None:
         """Emits x * y + z, of which one factor is a constant, rounded once."""
@@ -250,11 +256,11 @@ class Epilogue:
         to, number = self._name(target), self.scalar(constants[0])
         x, z = self.held[vectors[0]], self.held[added]
         if target == x:
-            self.out.emit(f"vfmadd.vf {to}, {number}, {self._name(z)}")
+            self.out.emit(rvv.multiply_add("vfmadd", to, number, self._name(z)))
             return
         if target != z:
-            self.out.emit(f"vmv.v.v {to}, {self._name(z)}")
-        self.out.emit(f"vfmacc.vf {to}, {number}, {self._name(x)}")
+            self.out.emit(rvv.copy(to, self._name(z)))
+        self.out.emit(rvv.multiply_add("vfmacc", to, number, self._name(x)))
 
     def scalar(self, node: Node) -> str:
         """Returns a register with a constant or scalar, for the next instructions."""
@@ -269,7 +275,7 @@ class Epilogue:
                 if is_loaded:
                     address = self.addresses(node.operand)
                     ahead = self.ahead.get(node.operand, 0)
-                    self.out.emit(f"{LOADS[node.dtype]} {register}, {ahead}({address})")
+                    self.out.emit(rvv.load_number(node.dtype, register, ahead, address))
                 else:
                     self.out.set(register, bits)
                 return register
@@ -278,9 +284,9 @@ class Epilogue:
         if is_loaded:
             ahead = self.ahead.get(node.operand, 0)
             address = self.addresses(node.operand)
-            self.out.emit(f"{LOADS[node.dtype]} {name}, {ahead}({address})")
+            self.out.emit(rvv.load_number(node.dtype, name, ahead, address))
             if self._is_half(node):
-                self.out.emit(f"fcvt.s.h {name}, {name}")
+                self.out.emit(rvv.half_to_float(name, name))
         else:
             set_float(self.out, name, node.dtype, bits)
         return name
@@ -290,7 +296,7 @@ class Epilogue:
         to = group * lmul
         is_half = self._is_half(node)
         if node.dtype != "i8" and not is_half:
-            self._transfer("vl", self.lanes.bits, to, node.operand)
+            self._transfer(False, self.lanes.bits, to, node.operand)
             return
         parts = 2 if is_half else 4
         if lmul >= parts:
@@ -302,12 +308,12 @@ class Epilogue:
             self.groups.give(other)
         if is_half:
             self.lanes.use(self.out, 16)
-        self._transfer("vl", 32 // parts, narrow, node.operand)
+        self._transfer(False, 32 // parts, narrow, node.operand)
         if is_half:
-            self.out.emit(f"vfwcvt.f.f.v v{to}, v{narrow}")
+            self.out.emit(rvv.extend_float(f"v{to}", f"v{narrow}"))
             self.lanes.use(self.out, 32)
         else:
-            self.out.emit(f"vsext.vf4 v{to}, v{narrow}")
+            self.out.emit(rvv.extend(4, f"v{to}", f"v{narrow}"))
 
     def _is_half(self, node: Node) -> bool:
         """Whether elements are f16 in memory, and f32 where they are computed with."""
@@ -317,39 +323,39 @@ class Epilogue:
         """Emits the load of a group of bytes from a table, which may be the lowest part of the index's group."""
         self.lanes.use(self.out, 8)
         address = self.addresses(node.operand)
-        self.out.emit(f"vluxei32.v {self._name(to)}, ({address}), {self._name(index)}")
+        self.out.emit(rvv.look_up(self._name(to), address, self._name(index)))
 
     def _store(self, number: int, node: Node, keep: bool, ends: bool = True) -> None:
         """Emits the store of a value to a node's operand; `keep` says that the value is needed again."""
         if self.nodes[number].op == "lookup" and number not in self.held:
             group = self.vector(self.nodes[number].args[0])
             self._look_up(self.nodes[number], group, group)
-            self._transfer("vs", 8, group * self.lanes.lmul, node.operand)
+            self._transfer(True, 8, group * self.lanes.lmul, node.operand)
             self.lanes.use(self.out, 32)
             return
         group = self.vector(number)
         is_half = self._is_half(node)
         if node.dtype != "i8" and not is_half:
-            self._transfer("vs", self.lanes.bits, group * self.lanes.lmul, node.operand)
+            self._transfer(True, self.lanes.bits, group * self.lanes.lmul, node.operand)
             return
         narrow = self.groups.take() if keep else group
         source = self._name(group)
         if is_half:
             self.lanes.use(self.out, 16)
-            self.out.emit(f"vfncvt.f.f.w {self._name(narrow)}, {source}")
+            self.out.emit(rvv.truncate_float(self._name(narrow), source))
         for bits in (16, 8) if not is_half and self.nodes[number].op != "clipped" else ():
             self.lanes.use(self.out, bits)
-            self.out.emit(f"vnsrl.wi {self._name(narrow)}, {source}, 0")
+            self.out.emit(rvv.truncate(self._name(narrow), source))
             source = self._name(narrow)
-        self._transfer("vs", 16 if is_half else 8, narrow * self.lanes.lmul, node.operand)
+        self._transfer(True, 16 if is_half else 8, narrow * self.lanes.lmul, node.operand)
         if ends:
             self.lanes.use(self.out, 32)
         if keep:
             self.groups.give(narrow)
 
-    def _transfer(self, name: str, bits: int, register: int, operand: int) -> None:
+    def _transfer(self, store: bool, bits: int, register: int, operand: int) -> None:
         address = self.addresses(operand)
-        transfer(self.out, name, bits, register, operand, address, self.lanes)
+        transfer(self.out, store, bits, register, operand, address, self.lanes)
 
 
 def clip(rows: list[Epilogue], number: int) -> None:
@@ -365,28 +371,33 @@ def clip(rows: list[Epilogue], number: int) -> None:
         register, shifts = row.begin_clip(number)
         registers.append(register)
         if shifts:
-            out.emit(f"vssra.vv {register}, {register}, {shifts}")
+            out.emit(rvv.binary("vssra", register, register, shifts))
             shift = Node("constant", "i32", value=0)
 
-    def all_rows(name: str, operand: str) -> None:
+    def all_rows(line: Callable[[str, str], str]) -> None:
         for register in registers:
-            out.emit(f"{name} {register}, {register}, {operand}")
+            out.emit(line(register, register))
 
     lanes.use(out, 16)
     if shift.op == "constant":
-        all_rows("vnclip.wi", str(int(shift.value)))
+        bits = int(shift.value)
+        all_rows(lambda to, source: rvv.clip(to, source, bits))
     else:
         for row, register in zip(rows, registers, strict=True):
-            out.emit(f"vnclip.wx {register}, {register}, {row.scalar(shift)}")
+            out.emit(rvv.clip(register, register, row.scalar(shift)))
     if -16 <= zero.value < 16:
         if zero.value:
-            all_rows("vsadd.vi", str(int(zero.value)))
+            added = int(zero.value)
+            all_rows(lambda to, source: rvv.binary_immediate("vsadd", to, source, added))
     else:
-        all_rows("vsadd.vx", first.scalar(zero))
+        number_ = first.scalar(zero)
+        all_rows(lambda to, source: rvv.binary("vsadd", to, source, number_))
     lanes.use(out, 8)
-    all_rows("vnclip.wi", "0")
+    all_rows(lambda to, source: rvv.clip(to, source, 0))
     # The ends of an int8 are limits already.
     if low.value > -128:
-        all_rows("vmax.vx", first.scalar(low))
+        least = first.scalar(low)
+        all_rows(lambda to, source: rvv.binary("vmax", to, source, least))
     if high.value < 127:
-        all_rows("vmin.vx", first.scalar(high))
+        most = first.scalar(high)
+        all_rows(lambda to, source: rvv.binary("vmin", to, source, most))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from bmc.kernels.padding.borders import step
 from bmc.kernels.problem.product import A, B, Edge, Loop, Product, Unsupported
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
 
@@ -52,7 +53,7 @@ class Masks:
         assert padding is not None and padding.operand == B
         self._out = out
         self._grid = product.grid
-        self._bits = product.bits
+        self._bits = product.scheme.bits
         self.slot = vlen // self._bits
         edges = list(enumerate(padding.edges))
         near = [each for each in edges if step(self._grid[-1], each[0])] or edges[:1]
@@ -99,9 +100,8 @@ class Masks:
             if number in self.positions:
                 self._out.set(self.positions[number], -edge.low)
                 if edge.moves:
-                    self._out.emit(
-                        f"add {self.positions[number]}, {self.positions[number]}, {firsts[number]}"
-                    )
+                    position = self.positions[number]
+                    self._out.emit(rvv.add(position, position, firsts[number]))
 
     def write(self, lanes: Lanes, to: str) -> None:
         """Emits the masks of a panel, and stores them at the address in a register. All vectors are free."""
@@ -120,7 +120,7 @@ class Masks:
                 masks = ["v0"] * self._extent(self.down)
                 for mask in self._compared(*far, self.down, indices, free, masks):
                     for other in names:
-                        out.emit(f"vmand.mm {_BOTH}, {mask}, {other}")
+                        out.emit(rvv.and_masks(_BOTH, mask, other))
                         self._store(_BOTH, address)
 
             far = self._far
@@ -152,7 +152,7 @@ class Masks:
         out.within(index, limit, then, otherwise)
 
     def _store(self, mask: str, address: str) -> None:
-        self._out.emit(f"vsm.v {mask}, ({address})")
+        self._out.emit(rvv.store_mask(mask, address))
         self._out.add(address, self.slot)
 
     def _indices(self, lanes: Lanes) -> tuple[list[str], str]:
@@ -161,18 +161,18 @@ class Masks:
         # Masks are in the first eight registers.
         width = lanes.lmul
         first, second, third = (f"v{8 + number * width}" for number in range(3))
-        out.emit(f"vid.v {first}")
-        out.emit(f"vadd.vx {first}, {first}, {self.first}")
+        out.emit(rvv.lane_numbers(first))
+        out.emit(rvv.binary("vadd", first, first, self.first))
         if len(self._grid) < 2:
             return [first], second
         length = self._grid[-1].extent
         with out.registers(1) as (number,):
             # Rounded up, the inverse is exact for as many lanes as there are.
             out.set(number, -(-(2**self._bits) // length) % 2**self._bits)
-            out.emit(f"vmulhu.vx {third}, {first}, {number}")
+            out.emit(rvv.binary("vmulhu", third, first, number))
             out.set(number, length)
-            out.emit(f"vmul.vx {second}, {third}, {number}")
-            out.emit(f"vsub.vv {second}, {first}, {second}")
+            out.emit(rvv.binary("vmul", second, third, number))
+            out.emit(rvv.binary("vsub", second, first, second))
         return [third, second], first
 
     def _compared(
@@ -192,21 +192,21 @@ class Masks:
             if start == value:
                 out.set(value, -edge.low)
             if not moving:
-                out.emit(f"vmv.v.x {free}, {start}")
+                out.emit(rvv.splat(free, start))
             else:
                 stride = step(self._grid[moving[0]], number)
                 source = indices[moving[0]]
                 if stride != 1:
                     out.set(extent, stride)
-                    out.emit(f"vmul.vx {free}, {source}, {extent}")
+                    out.emit(rvv.binary("vmul", free, source, extent))
                     source = free
-                out.emit(f"vadd.vx {free}, {source}, {start}")
+                out.emit(rvv.binary("vadd", free, source, start))
             out.set(extent, edge.extent)
             for tap, mask in enumerate(masks):
                 if tap:
                     out.set(value, step(taps[0], number))
-                    out.emit(f"vadd.vx {free}, {free}, {value}")
-                out.emit(f"vmsltu.vx {mask}, {free}, {extent}")
+                    out.emit(rvv.binary("vadd", free, free, value))
+                out.emit(rvv.binary("vmsltu", mask, free, extent))
                 yield mask
 
     @staticmethod

@@ -44,7 +44,7 @@ class MasksTest(KernelCase):
         found = []
         for height in (16, 40):
             product = padded_planes((height, 63), 1, 1, "f16")
-            self.assertEqual((product.bits, product.lanes.extent), (16, height * 63))
+            self.assertEqual((product.scheme.bits, product.lanes.extent), (16, height * 63))
             with contextlib.suppress(Unsupported):
                 gemm.write(product, 256)
                 found.append(height)

@@ -6,15 +6,11 @@ import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from bmc.kernels.dtypes import WIDTHS
+from bmc.kernels.scheme import SCHEMES, Scheme
+
 # Numbers of a product's operands; the epilogue reads those that follow.
 A, B, RESULT = range(3)
-# Bytes of an element.
-WIDTHS = {"f32": 4, "i32": 4, "f16": 2, "i16": 2, "i8": 1}
-# Types of operands. In i16 there are only weights of int8 (rewrites/wide_weights.py).
-TYPES = ("f32", "f16", "i32", "i8")
-FLOATS = ("f32", "f16")
-# What loads a number into a register.
-LOADS = {"f32": "flw", "f16": "flh", "i32": "lw", "i8": "lb"}
 # In what a piece of a product is told about where it begins: how many lanes are before its first one.
 LANES = -1
 # Fewer lanes than this are not worth a group of registers.
@@ -78,7 +74,8 @@ class Edge:
     Attributes:
       low: how many indices are before the image.
       extent: how many indices are in the image.
-      moves: whether loops begin further along it, by as much as an argument of the kernel says (schedule/workgroups.py).
+      moves: whether loops begin further along it, by as much as an argument of the kernel says
+        (schedule/workgroups.py).
     """
 
     low: int
@@ -174,37 +171,12 @@ class Product:
         """Whether its kernel needs instructions for f16."""
         return has_halves(self.dtypes, self.epilogue)
 
-    @property
-    def is_float(self) -> bool:
-        return self.dtypes[A] in FLOATS
-
-    @property
-    def bits(self) -> int:
-        """Bits of a sum, and of what is computed from it."""
-        return 16 if self.dtypes[A] == "f16" and is_half(self.epilogue) else 32
-
-    @property
-    def extended(self) -> int | None:
-        """The operand that is f16 and multiplied as f32, if there is one."""
-        types = self.dtypes[: B + 1]
-        return types.index("f16") if sorted(types) == ["f16", "f32"] else None
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether `b` has 16 bits, as it is multiplied, and sums have 32."""
-        return WIDTHS[self.dtypes[B]] == 2 and self.bits == 32 and self.extended is None
-
-    @property
-    def keeps_width(self) -> bool:
-        """Whether sums are as wide as what is multiplied."""
-        return self.is_float and not self.is_wide
-
-    @property
-    def multiply(self) -> str:
-        """The instruction that multiplies lanes and adds to sums, without what the factors are."""
-        if self.is_float:
-            return "vfmacc" if self.keeps_width else "vfwmacc"
-        return "vwmacc"
+    @functools.cached_property
+    def scheme(self) -> Scheme:
+        """How its numbers are multiplied."""
+        is_half = self.dtypes[A] == "f16" and has_only_halves(self.epilogue)
+        sums = "i32" if self.dtypes[A] == "i8" else "f16" if is_half else "f32"
+        return SCHEMES[self.dtypes[A], self.dtypes[B], sums]
 
     @property
     def is_contiguous(self) -> bool:
@@ -249,7 +221,7 @@ def has_halves(dtypes: Iterable[str], *nodes: Iterable[Node]) -> bool:
     return "f16" in types
 
 
-def is_half(nodes: Iterable[Node]) -> bool:
+def has_only_halves(nodes: Iterable[Node]) -> bool:
     """Whether everything is f16, which then is computed in 16 bits."""
     return all(node.dtype == "f16" for node in nodes)
 

@@ -7,14 +7,13 @@ import sys
 from collections.abc import Iterator, Set
 from dataclasses import replace
 
+from bmc.kernels.dtypes import FLOATS, WIDTHS
 from bmc.kernels.problem.product import (
     FEWEST_LANES,
-    FLOATS,
     LARGEST_GAP,
     LARGEST_GAP_OF_FEW,
     LARGEST_WINDOW,
     RESULT,
-    WIDTHS,
     A,
     B,
     Loop,

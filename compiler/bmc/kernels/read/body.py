@@ -8,8 +8,9 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels import ops
-from bmc.kernels.problem.product import FLOATS, TYPES, Node, Unsupported
+from bmc.kernels.dtypes import FLOATS, TYPES
+from bmc.kernels.ops import OPS
+from bmc.kernels.problem.product import Node, Unsupported
 from bmc.kernels.read import functions, rescales
 from bmc.kernels.read.views import View, dtype_of
 
@@ -66,7 +67,7 @@ class Operations:
         if str(result.type) == "i16":
             known[result] = self._short(op, known)
             return
-        if name not in ops.SUPPORTED or dtype_of(result) not in TYPES:
+        if name not in OPS or dtype_of(result) not in TYPES:
             raise Unsupported(f"an epilogue with {op.name} to {result.type}")
         args = tuple(self.value(operand, known) for operand in operands)
         if dtype_of(result) == "i8" and name != "trunci":

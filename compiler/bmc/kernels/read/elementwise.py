@@ -9,8 +9,9 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util
+from bmc.kernels.dtypes import TYPES
 from bmc.kernels.problem.elementwise import Elementwise
-from bmc.kernels.problem.product import RESULT, TYPES, Loop, Node, Unsupported, apart
+from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported, apart
 from bmc.kernels.problem.roles import merged, needed, with_scalars
 from bmc.kernels.read.body import Operations
 from bmc.kernels.read.halves import typed

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bmc.kernels.problem.product import Node, is_half
+from bmc.kernels.problem.product import Node, has_only_halves
 from bmc.kernels.problem.roles import needed
 
 # Of numbers that are f16, they are the same in f32. IREE computes them there.
@@ -22,7 +22,7 @@ def typed(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """Returns nodes, of which all are f16 or none is computed in f16."""
     exact = needed([_exact(node, nodes) for node in nodes])
     halves = tuple(_constant(node, "f16") if _is_f16(node) else node for node in exact)
-    if is_half(halves):
+    if has_only_halves(halves):
         return halves
     return tuple(_constant(node, "f32") if node.dtype == "f16" else node for node in nodes)
 

@@ -9,19 +9,8 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import contraction, ir_util
-from bmc.kernels.problem.product import (
-    FLOATS,
-    RESULT,
-    TYPES,
-    WIDTHS,
-    A,
-    B,
-    Loop,
-    Node,
-    Padding,
-    Product,
-    Unsupported,
-)
+from bmc.kernels.dtypes import FLOATS, TYPES, WIDTHS
+from bmc.kernels.problem.product import RESULT, A, B, Loop, Node, Padding, Product, Unsupported
 from bmc.kernels.problem.roles import arranged
 from bmc.kernels.read import padding, rescales
 from bmc.kernels.read.body import Operations
@@ -38,17 +27,7 @@ from bmc.kernels.read.views import (
     substituted,
     terms_of,
 )
-
-# Types of the factors and of the sums.
-_PRODUCTS = (
-    ("f32", "f32", "f32"),
-    ("f16", "f16", "f16"),
-    ("f16", "f16", "f32"),
-    ("f16", "f32", "f32"),
-    ("f32", "f16", "f32"),
-    ("i8", "i8", "i32"),
-    ("i8", "i16", "i32"),
-)
+from bmc.kernels.scheme import SCHEMES
 
 
 @dataclass(frozen=True)
@@ -162,7 +141,7 @@ class Reader:
         a, b, start = root.operands
         types = (dtype_of(a), dtype_of(b), dtype_of(start))
         is_signed = all(op.name != "arith.extui" for op in ir_util.walk(root))
-        if types not in _PRODUCTS or not (is_signed or types[0] in FLOATS):
+        if types not in SCHEMES or not (is_signed or types[0] in FLOATS):
             raise Unsupported(f"a product of {' and '.join(types)}")
         self.views = [self._factor(number, each, maps[number]) for number, each in ((A, a), (B, b))]
         # Takes the place of the result, whose map is known at the end.

@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from bmc.ir import ir_util
+from bmc.kernels.dtypes import TYPES, WIDTHS
 from bmc.kernels.problem.grid import anywhere, as_one
-from bmc.kernels.problem.product import RESULT, TYPES, WIDTHS, Loop, Node, Unsupported, apart
+from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported, apart
 from bmc.kernels.problem.reduction import Reduction
 from bmc.kernels.problem.roles import merged, needed, with_scalars
 from bmc.kernels.read import product

@@ -10,7 +10,8 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
 from bmc.ir import contraction, ir_util
-from bmc.kernels.problem.product import TYPES, WIDTHS, Unsupported
+from bmc.kernels.dtypes import TYPES, WIDTHS
+from bmc.kernels.problem.product import Unsupported
 
 LOAD, STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 _VIEWS = (

@@ -18,6 +18,7 @@ from bmc.kernels.schedule import depthwise
 from bmc.kernels.schedule.choice import Choice
 from bmc.kernels.schedule.columns import Columns, load_number
 from bmc.kernels.schedule.row_block import REGISTERS, Block
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.tree import fits
 
@@ -88,7 +89,7 @@ class Sums:
         self.pairs = product.lanes.strides[A] != 0
         if self.pairs and math.prod(loop.extent for loop in product.sums) > _MOST_PAIRS:
             raise Unsupported("a large window")
-        if (product.extended == B and masks) or (product.extended == A and self.pairs):
+        if (product.scheme.extends_floats and masks) or (product.scheme.extends_a and self.pairs):
             raise Unsupported("an image of f16 with weights of f32")
 
     @property
@@ -120,17 +121,21 @@ class Sums:
 
     def floats(self, rows: int) -> int:
         """Returns how many numbers of `a` are in float registers at a time, at most, in blocks of so many rows."""
-        if self.pairs or not self._product.is_float:
+        if self.pairs or not self._product.scheme.is_float:
             return 0
         return min(len(offsets(self._line, self._taps, rows)), rows + self._taps.extent)
 
     def _pairs(self, most: int, lmul: int, column: float) -> float:
         """Instructions at the taps along a line, in all blocks of a line of rows; arguments as of the two beside."""
-        keeps = self._product.keeps_width
+        scheme = self._product.scheme
         total = 0.0
         for count, rows, missing in self._borders.blocks(most):
-            free = depthwise.weights(lmul, REGISTERS - rows * lmul, keeps) if self._shares else 0
-            load = (column if self._product.extended is None else 2, column)
+            free = (
+                depthwise.weights(lmul, REGISTERS - rows * lmul, scheme.widens)
+                if self._shares
+                else 0
+            )
+            load = (2 if scheme.extends_a or scheme.extends_floats else column, column)
             total += count * depthwise.cost(self._line, self._taps, (rows, missing), load, free)
         return total
 
@@ -262,17 +267,16 @@ class Sums:
     def _mask(self, masks: Masks, block: Block) -> None:
         """Emits the load of the next mask into v0, and fills the lanes that it leaves out."""
         out = self._out
-        out.emit(f"vlm.v v0, ({block.masks})")
+        out.emit(rvv.load_mask("v0", block.masks))
         out.add(block.masks, masks.slot)
-        wide = self._columns.wide(block.lanes.lmul)
-        fill = f"vmv.v.x v{wide}, {block.filler}" if block.filler else ""
-        out.emit(fill or f"vmv.v.i v{wide}, 0")
+        wide = f"v{self._columns.wide(block.lanes.lmul)}"
+        out.emit(rvv.splat(wide, block.filler) if block.filler else rvv.zeros(wide))
 
     def groups(self, lmul: int) -> int:
         """Returns how many groups of so many registers the sums leave free."""
         if self.pairs:
             # Of both operands, and what they are widened from.
-            return 2 + (lmul == 1 and not self._product.is_float)
+            return 2 + (lmul == 1 and not self._product.scheme.is_float)
         return self._columns.groups(lmul)
 
     def _steps(self, count: int, at: _Pointers) -> None:
@@ -290,7 +294,7 @@ class Sums:
     def _one_step(self, number: int, count: int, away: int, at: _Pointers) -> None:
         """Emits one of `count` steps, which reads `a` so many bytes behind the pointers."""
         out = self._out
-        is_float = self._product.is_float
+        is_float = self._product.scheme.is_float
         wide = self._columns.wide(at.block.lanes.lmul)
         numbers: dict[int, str] = {}
         for tap, column in enumerate(at.b):
@@ -300,15 +304,15 @@ class Sums:
             for row, register in enumerate(at.block.registers):
                 if (row, tap) in missing:
                     if at.block.filler:
-                        out.emit(f"vwmacc.vx v{register}, {at.block.filler}, v0")
+                        out.emit(rvv.multiply_add("vwmacc", f"v{register}", at.block.filler, "v0"))
                     continue
                 offset = self._offset(row, tap)
                 rows = range(row, len(at.block.registers))
                 wanted = [self._offset(r, tap) for r in rows if (r, tap) not in missing]
                 if row == 0 or offset not in numbers:
                     self._numbers(wanted, away, at, numbers)
-                multiply = f"{self._product.multiply}.{'vf' if is_float else 'vx'}"
-                out.emit(f"{multiply} v{register}, {numbers[offset]}, v{wide}")
+                multiply, number_ = self._product.scheme.multiply, numbers[offset]
+                out.emit(rvv.multiply_add(multiply, f"v{register}", number_, f"v{wide}"))
                 if offset not in later:
                     unused = numbers.pop(offset)
                     if is_float:
@@ -325,7 +329,7 @@ class Sums:
         complete. Multiplications of large groups take longer than that.
         """
         out = self._out
-        is_float = self._product.is_float
+        is_float = self._product.scheme.is_float
         ahead = not is_float and at.block.lanes.lmul <= _LOADED_AHEAD
         for offset in dict.fromkeys(wanted):
             if offset in numbers:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 
-from bmc.kernels.problem.product import LOADS, WIDTHS, A, B, Loop, Product
+from bmc.kernels.dtypes import WIDTHS
+from bmc.kernels.problem.product import A, B, Loop, Product
 from bmc.kernels.schedule import depthwise
 from bmc.kernels.schedule.row_block import Block
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 
 # Registers that an instruction can load, at most.
@@ -48,8 +50,7 @@ class Columns:
         """Returns how many steps of a sum share a load: those of neighbors in `b` that are no lanes."""
         product = self._product
         if (
-            product.is_float
-            or product.is_wide
+            not product.scheme.extends_integers
             or product.is_contiguous
             or self._taps.extent > 1
             or innermost.strides[B] != 1
@@ -60,8 +61,8 @@ class Columns:
 
     def cost(self, lmul: int, lanes: int) -> float:
         """Returns the instructions of a step for so many lanes, about."""
-        if self._product.is_float or self._product.is_wide:
-            return 5 if self._product.extended == B else 2
+        if not self._product.scheme.extends_integers:
+            return 5 if self._product.scheme.extends_floats else 2
         steps = self.steps(lmul, self._innermost[0])
         gap = 0 if self._product.is_contiguous else lanes * GAP
         return ((2 if steps == 1 else 4) + gap) / steps + 1
@@ -70,14 +71,14 @@ class Columns:
         """Returns the first register of a group as it is multiplied."""
         if not self._has_masks:
             return 0
-        return lmul if self._product.keeps_width else _wide(lmul)
+        return _wide(lmul) if self._product.scheme.widens else lmul
 
     def groups(self, lmul: int) -> int:
         """Returns how many groups of so many registers the loads need."""
-        if self._product.keeps_width:
+        if not self._product.scheme.widens:
             # What is extended is the upper half of a group, except of a single register.
-            return 1 + (self._has_masks or (self._product.extended == B and lmul == 1))
-        if self._product.is_wide:
+            return 1 + (self._has_masks or (self._product.scheme.extends_floats and lmul == 1))
+        if not self._product.scheme.extends_integers:
             return math.ceil((self.wide(lmul) + _wide(lmul)) / lmul)
         return max(
             math.ceil(
@@ -102,26 +103,26 @@ class Columns:
         out = self._out
         product = self._product
         lmul = block.lanes.lmul
-        is_wide = product.is_float or product.is_wide
+        is_wide = not product.scheme.extends_integers
         width = 8 * WIDTHS[product.dtypes[B]]
-        masked = ", v0.t" if self._has_masks else ""
+        masked = self._has_masks
         wide = self.wide(lmul)
         most = self.steps(lmul, innermost)
-        extends = product.extended == B
+        extends = product.scheme.extends_floats
         first = wide if is_wide else self._narrow(lmul, most)
         first += max(1, lmul // 2) if extends else 0
         if number % most == 0:
             steps = min(most, count - number)
             apart = block.constants.get(product.lanes.strides[B], "")
             if product.is_contiguous:
-                out.emit(f"vle{width}.v v{first}, ({column}){masked}")
+                out.emit(rvv.transfer(False, width, f"v{first}", column, masked))
             elif steps == 1:
-                out.emit(f"vlse{width}.v v{first}, ({column}), {apart}{masked}")
+                out.emit(rvv.transfer_strided(False, width, f"v{first}", column, apart, masked))
             else:
                 # These may take longer if their elements have not the current width.
                 policy = "mu" if masked else "ma"
                 block.lanes.use(out, 8, policy)
-                out.emit(f"vlsseg{steps}e8.v v{first}, ({column}), {apart}{masked}")
+                out.emit(rvv.load_segments(steps, 8, f"v{first}", column, apart, masked))
                 block.lanes.use(out, 16, policy)
             step = innermost.strides[B] * steps
             out.add(column, step, block.constants.get(step, ""))
@@ -129,14 +130,14 @@ class Columns:
             depthwise.extend(out, block, f"v{first}", f"v{wide}")
         if not is_wide:
             narrow = first + number % most * _narrow(lmul)
-            out.emit(f"vsext.vf2 v{wide}, v{narrow}{masked}")
+            out.emit(rvv.extend(2, f"v{wide}", f"v{narrow}", masked))
 
 
 def load_number(out: Assembly, product: Product, register: str, offset: int, base: str) -> None:
     """Emits the load of a number of `a` from so many bytes behind an address."""
-    out.emit(f"{LOADS[product.dtypes[A]]} {register}, {offset}({base})")
-    if product.extended == A:
-        out.emit(f"fcvt.s.h {register}, {register}")
+    out.emit(rvv.load_number(product.dtypes[A], register, offset, base))
+    if product.scheme.extends_a:
+        out.emit(rvv.half_to_float(register, register))
 
 
 def _wide(lmul: int) -> int:

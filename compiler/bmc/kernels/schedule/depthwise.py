@@ -11,9 +11,11 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.padding.borders import Borders, Down, Missing, step
-from bmc.kernels.problem.product import WIDTHS, A, B, Loop, Product, Unsupported
+from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
 from bmc.kernels.schedule.row_block import Block
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 
 
@@ -103,7 +105,7 @@ class Pairs:
             return
         ((edge, away),) = crossings
         with self._out.registers(1) as (index,):
-            self._out.emit(f"addi {index}, {block.positions[edge.number]}, {away}")
+            self._out.emit(rvv.add_immediate(index, block.positions[edge.number], away))
             self._within(index, edge, taps, block, at)
 
     def _within(self, index: str, edge: Down, taps: list[_Tap], block: Block, at: _Pairs) -> None:
@@ -127,15 +129,15 @@ class Pairs:
         moves = [after.b - tap.b for tap, after in zip(taps, taps[1:-1], strict=False)]
 
         def one(move: int) -> None:
-            if self._product.is_wide:
-                out.emit(f"vle16.v v0, ({column})")
+            if not self._product.scheme.extends_integers:
+                out.emit(rvv.transfer(False, 16, "v0", column))
                 out.add(column, move)
             else:
-                out.emit(f"vle8.v v{2 * half}, ({column})")
+                out.emit(rvv.transfer(False, 8, f"v{2 * half}", column))
                 out.add(column, move)
-                out.emit(f"vsext.vf2 v0, v{2 * half}")
+                out.emit(rvv.extend(2, "v0", f"v{2 * half}"))
             for register in block.registers:
-                out.emit(f"vwmacc.vx v{register}, {block.filler}, v0")
+                out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.filler, "v0"))
 
         for move, alike in itertools.groupby(moves):
             out.repeat(len(list(alike)), functools.partial(one, move))
@@ -149,18 +151,18 @@ class Pairs:
         out = self._out
         lmul = block.lanes.lmul
         half = max(1, lmul // 2)
-        image, narrow = (lmul, 0) if self._product.keeps_width else (half, 2 * half)
+        image, narrow = (half, 2 * half) if self._product.scheme.widens else (lmul, 0)
         *taps, end = taps
 
         def load(number: int, to: int, pointer: str, move: int) -> None:
             width = WIDTHS[self._product.dtypes[number]]
-            out.emit(f"vle{8 * width}.v v{narrow if width == 1 else to}, ({pointer})")
+            out.emit(rvv.transfer(False, 8 * width, f"v{narrow if width == 1 else to}", pointer))
             out.add(pointer, move)
             if width == 1:
-                out.emit(f"vsext.vf2 v{to}, v{narrow}")
+                out.emit(rvv.extend(2, f"v{to}", f"v{narrow}"))
 
         def load_weight(pointer: str, move: int) -> None:
-            if self._product.extended == B:
+            if self._product.scheme.extends_floats:
                 load(B, image, pointer, move)
                 extend(out, block, f"v{image}", "v0")
             else:
@@ -178,10 +180,10 @@ class Pairs:
                 if (row, tap.across) not in block.missing:
                     x = ways[row].pop(0)
                     load(A, image, at.rows[row], ways[row][0] - x)
-                    multiply = self._product.multiply
-                    out.emit(f"{multiply}.vv v{register}, v{image}, v0")
+                    multiply = self._product.scheme.multiply
+                    out.emit(rvv.multiply_add(multiply, f"v{register}", f"v{image}", "v0"))
                 elif block.filler:
-                    out.emit(f"vwmacc.vx v{register}, {block.filler}, v0")
+                    out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.filler, "v0"))
 
     def _places(self, taps: list[_Tap], block: Block) -> dict[int, list[tuple[int, int]]]:
         """Returns which rows multiply what is at each distance in `a`, with the numbers of their taps."""
@@ -196,7 +198,7 @@ class Pairs:
     def _is_shared(self, taps: list[_Tap], block: Block) -> bool:
         """Whether rows read the same numbers, and there are registers for the weights of the taps that do."""
         places = self._places(taps, block)
-        free = weights(block.lanes.lmul, min(block.registers), self._product.keeps_width)
+        free = weights(block.lanes.lmul, min(block.registers), self._product.scheme.widens)
         readers = list(places.values())
         return len(places) < sum(map(len, readers)) and _at_a_time(readers) <= free
 
@@ -205,22 +207,22 @@ class Pairs:
         out = self._out
         (pointer,) = at.rows
         *taps, end = taps
-        keeps = self._product.keeps_width
-        size, other = _operands(block.lanes.lmul, keeps)
-        count = weights(block.lanes.lmul, min(block.registers), keeps)
+        widens = self._product.scheme.widens
+        size, other = _operands(block.lanes.lmul, widens)
+        count = weights(block.lanes.lmul, min(block.registers), widens)
         free = [f"v{(other + number) * size}" for number in range(count)]
-        multiply = f"{self._product.multiply}.vv"
+        multiply = self._product.scheme.multiply
         held: dict[int, str] = {}
         column, image = taps[0].b, taps[0].a
 
         def load(number: int, to: str, address: str) -> None:
             width = WIDTHS[self._product.dtypes[number]]
-            out.emit(f"vle{8 * width}.v {to if width > 1 else f'v{size}'}, ({address})")
+            out.emit(rvv.transfer(False, 8 * width, to if width > 1 else f"v{size}", address))
             if width == 1:
-                out.emit(f"vsext.vf2 {to}, v{size}")
+                out.emit(rvv.extend(2, to, f"v{size}"))
 
         def load_weight(to: str) -> None:
-            if self._product.extended == B:
+            if self._product.scheme.extends_floats:
                 # The image that is there has been multiplied.
                 load(B, "v0", at.column)
                 extend(out, block, "v0", to)
@@ -242,7 +244,7 @@ class Pairs:
             image = place
             load(A, "v0", pointer)
             for row, number in readers:
-                out.emit(f"{multiply} v{block.registers[row]}, v0, {held[number]}")
+                out.emit(rvv.multiply_add(multiply, f"v{block.registers[row]}", "v0", held[number]))
             free += [held.pop(tap) for tap in list(held) if last[tap] == place]
         for number, tap in enumerate(taps):
             if number not in last and block.filler:
@@ -257,7 +259,7 @@ class Pairs:
         """Multiplies with what is read outside of the image, for the rows that are outside at a tap."""
         for row, register in enumerate(block.registers):
             if block.filler and (row, tap.across) in block.missing:
-                self._out.emit(f"vwmacc.vx v{register}, {block.filler}, {weight}")
+                self._out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.filler, weight))
 
 
 def cost(
@@ -292,22 +294,22 @@ def cost(
 def extend(out: Assembly, block: Block, source: str, to: str) -> None:
     """Emits the extension of a group of f16 to f32."""
     block.lanes.use(out, 16)
-    out.emit(f"vfwcvt.f.f.v {to}, {source}")
+    out.emit(rvv.extend_float(to, source))
     block.lanes.use(out, 32)
 
 
-def weights(lmul: int, free: int, keeps_width: bool) -> int:
+def weights(lmul: int, free: int, widens: bool) -> int:
     """Returns how many groups of weights there are at a time in so many registers, beside one of the image."""
-    size, other = _operands(lmul, keeps_width)
+    size, other = _operands(lmul, widens)
     return max(0, free // size - other)
 
 
-def _operands(lmul: int, keeps_width: bool) -> tuple[int, int]:
+def _operands(lmul: int, widens: bool) -> tuple[int, int]:
     """Returns the registers of a group of operands, and how many of these are not weights.
 
     One is the image, and int8 has another one that it is extended from.
     """
-    return (lmul, 1) if keeps_width else (max(1, lmul // 2), 2)
+    return (max(1, lmul // 2), 2) if widens else (lmul, 1)
 
 
 def _at_a_time(places: list[list[tuple[int, int]]]) -> int:

@@ -10,7 +10,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bmc.kernels.problem.product import WIDTHS, Loop, Node
+from bmc.kernels.dtypes import WIDTHS
+from bmc.kernels.problem.product import Loop, Node
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
 
@@ -115,7 +117,7 @@ class Dots:
             out.move(shared, self._addresses[dot.shared])
             for piece in range(dot.pieces if self._is_held else 0):
                 out.add(shared, self._step if piece else 0)
-                out.emit(f"vle{self._bits}.v v{piece * self._lmul}, ({shared})")
+                out.emit(rvv.transfer(False, self._bits, f"v{piece * self._lmul}", shared))
 
             def row() -> None:
                 body(lanes, Lanes(1, 1, one), shared, own)
@@ -131,10 +133,10 @@ class Dots:
         out = self._out
 
         def piece(number: int) -> None:
-            out.emit(f"vle{self._bits}.v v{_LINE}, ({own})")
+            out.emit(rvv.transfer(False, self._bits, f"v{_LINE}", own))
             out.add(own, self._step)
             if not self._is_held:
-                out.emit(f"vle{self._bits}.v v0, ({shared})")
+                out.emit(rvv.transfer(False, self._bits, "v0", shared))
                 out.add(shared, self._step)
             multiply(number * self._lmul if self._is_held else 0)
 
@@ -146,33 +148,35 @@ class Dots:
 
     def _floats(self, _lanes: Lanes, _one: Lanes, shared: str, own: str) -> None:
         out = self._out
-        out.emit(f"vmv.v.i v{_PRODUCTS}, 0")
-        self._pieces(
-            shared, own, lambda group: out.emit(f"vfmacc.vv v{_PRODUCTS}, v{_LINE}, v{group}")
-        )
-        out.emit(f"vmv.s.x v{_LINE}, zero")
-        out.emit(f"vfredusum.vs v{_LINE}, v{_PRODUCTS}, v{_LINE}")
+        out.emit(rvv.zeros(f"v{_PRODUCTS}"))
+
+        def multiply(group: int) -> None:
+            out.emit(rvv.multiply_add("vfmacc", f"v{_PRODUCTS}", f"v{_LINE}", f"v{group}"))
+
+        self._pieces(shared, own, multiply)
+        out.emit(rvv.zero_first(f"v{_LINE}"))
+        out.emit(rvv.reduce("vfredusum", f"v{_LINE}", f"v{_PRODUCTS}", f"v{_LINE}"))
         number = out.take_float()
-        out.emit(f"vfmv.f.s {number}, v{_LINE}")
-        out.emit(f"fsw {number}, 0({self._scratch})")
+        out.emit(rvv.first_float(number, f"v{_LINE}"))
+        out.emit(rvv.store_float(number, 0, self._scratch))
         out.give_float(number)
 
     def _bytes(self, lanes: Lanes, one: Lanes, shared: str, own: str) -> None:
         out = self._out
         total = _LINE + self._lmul
         one.use(out, 32)
-        out.emit(f"vmv.s.x v{total}, zero")
+        out.emit(rvv.zero_first(f"v{total}"))
         lanes.use(out, 8)
 
         def multiply(group: int) -> None:
-            out.emit(f"vwmul.vv v{_PRODUCTS}, v{_LINE}, v{group}")
+            out.emit(rvv.binary("vwmul", f"v{_PRODUCTS}", f"v{_LINE}", f"v{group}"))
             lanes.use(out, 16)
-            out.emit(f"vwredsum.vs v{total}, v{_PRODUCTS}, v{total}")
+            out.emit(rvv.reduce("vwredsum", f"v{total}", f"v{_PRODUCTS}", f"v{total}"))
             if self._dot.pieces > 1:
                 lanes.use(out, 8)
 
         self._pieces(shared, own, multiply)
         one.use(out, 32)
         with out.registers(1) as (number,):
-            out.emit(f"vmv.x.s {number}, v{total}")
-            out.emit(f"sw {number}, 0({self._scratch})")
+            out.emit(rvv.first_integer(number, f"v{total}"))
+            out.emit(rvv.store_word(number, 0, self._scratch))

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import riscv
 
-from bmc.kernels.problem.product import WIDTHS, Loop, Node
+from bmc.kernels.dtypes import WIDTHS
+from bmc.kernels.problem.product import Loop, Node
 from bmc.kernels.problem.reduction import Reduction
 from bmc.kernels.read import reduction
 from bmc.kernels.schedule import dot, reduce

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.epilogue import one_row
 from bmc.kernels.epilogue.constants import Constants, hoisted
 from bmc.kernels.problem.elementwise import Elementwise
-from bmc.kernels.problem.product import RESULT, WIDTHS, Loop, Unsupported, apart, is_half
+from bmc.kernels.problem.product import RESULT, Loop, Unsupported, apart, has_only_halves
 from bmc.kernels.schedule.choice import DEFAULT, Choice
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes, transfer
 
@@ -53,7 +55,7 @@ class _Writer:
         nodes = elementwise.nodes
         # Elements that only move keep their width.
         self._moves = len(nodes) == 1 and nodes[0].op == "load"
-        self._bits = 8 * WIDTHS[nodes[0].dtype] if self._moves or is_half(nodes) else 32
+        self._bits = 8 * WIDTHS[nodes[0].dtype] if self._moves or has_only_halves(nodes) else 32
         fits = [
             lmul
             for lmul in ((choice.lmul,) if choice.lmul else (8, 4, 2, 1))
@@ -109,11 +111,11 @@ class _Writer:
         if not self._in_memory:
             return self._moving[operand]
         loops = (*self._it.outer, self._it.lanes)
-        load, place = "ld" if self._word == 8 else "lw", (operand - RESULT) * self._word
-        out.emit(f"{load} {self._address}, {place}({out.arguments[0]})")
+        place = (operand - RESULT) * self._word
+        out.emit(rvv.load_integer(8 * self._word, self._address, place, out.arguments[0]))
         for number, distance in self._moving.items():
             if all(loop.strides[number] == loop.strides[operand] for loop in loops):
-                out.emit(f"add {self._address}, {self._address}, {distance}")
+                out.emit(rvv.add(self._address, self._address, distance))
         return self._address
 
     def _use(self, lanes: Lanes) -> None:
@@ -156,6 +158,6 @@ class _Writer:
             one_row.emit(self._out, self._it.nodes, -1, groups, self._at, lanes, self._constants)
             return
         number = self._it.nodes[0].operand
-        for name, operand in (("vl", number), ("vs", RESULT)):
+        for store, operand in ((False, number), (True, RESULT)):
             address = self._at(operand)
-            transfer(self._out, name, self._bits, 0, operand, address, lanes)
+            transfer(self._out, store, self._bits, 0, operand, address, lanes)

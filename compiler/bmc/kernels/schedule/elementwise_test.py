@@ -10,8 +10,9 @@ import riscv
 from iree.compiler import ir
 
 from bmc.ir import ir_util
+from bmc.kernels.dtypes import TYPES, WIDTHS
 from bmc.kernels.problem.elementwise import Elementwise
-from bmc.kernels.problem.product import RESULT, TYPES, WIDTHS, Loop, Node, Unsupported
+from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported
 from bmc.kernels.read.elementwise import arranged
 from bmc.kernels.read.elementwise import read as read_elementwise
 from bmc.kernels.schedule import elementwise

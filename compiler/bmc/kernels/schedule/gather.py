@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from bmc.kernels.problem.grid import BITS, factors
 from bmc.kernels.problem.product import Loop
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
 
@@ -31,8 +32,8 @@ def write(
       first: register with the number of the first one.
     """
     number, runs, product = (f"v{group * lanes.lmul}" for group in range(TEMPORARIES))
-    out.emit(f"vid.v {number}")
-    out.emit(f"vadd.vx {number}, {number}, {first}")
+    out.emit(rvv.lane_numbers(number))
+    out.emit(rvv.binary("vadd", number, number, first))
     written: set[int] = set()
     for depth in range(len(grid)):
         inside = math.prod(loop.extent for loop in grid[depth + 1 :])
@@ -43,12 +44,12 @@ def write(
             if inside > 1:
                 # Rounded up, the inverse is exact for as many lanes as there are.
                 out.set(value, -(-(2**BITS) // inside))
-                out.emit(f"vmulhu.vx {runs}, {number}, {value}")
+                out.emit(rvv.binary("vmulhu", runs, number, value))
             for operand, factor in moving.items():
                 group = f"v{places[operand] * lanes.lmul}"
                 to = product if operand in written else group
                 out.set(value, factor)
-                out.emit(f"vmul.vx {to}, {runs if inside > 1 else number}, {value}")
+                out.emit(rvv.binary("vmul", to, runs if inside > 1 else number, value))
                 if operand in written:
-                    out.emit(f"vadd.vv {group}, {group}, {product}")
+                    out.emit(rvv.binary("vadd", group, group, product))
                 written.add(operand)

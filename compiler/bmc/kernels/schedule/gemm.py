@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
+from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.epilogue.constants import Constants, hoisted
 from bmc.kernels.epilogue.rows import emit
 from bmc.kernels.padding.borders import Borders, Missing, step
 from bmc.kernels.padding.masks import Masks
-from bmc.kernels.problem.product import LANES, RESULT, WIDTHS, A, B, Loop, Product, Unsupported
+from bmc.kernels.problem.product import LANES, RESULT, A, B, Loop, Product, Unsupported
 from bmc.kernels.schedule.accumulate import Sums
 from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.schedule.k_blocks import Chunks, chunked
@@ -23,6 +24,7 @@ from bmc.kernels.schedule.panels import LMULS, MOST_ROWS, Panel, cut
 from bmc.kernels.schedule.row_block import REGISTERS, Block, Place
 from bmc.kernels.schedule.spill import Waiting
 from bmc.kernels.schedule.widen import Stage, TooMuch
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel, TooManyRegisters
 from bmc.kernels.tree.lanes import Lanes
 
@@ -100,11 +102,11 @@ class _Nest:
         staged = self._stage.product if self._stage else product
         self._borders = Borders(staged, self._line)
         padding = product.padding
-        if padding and padding.value and product.is_float:
+        if padding and padding.value and product.scheme.is_float:
             raise Unsupported("an image that is padded with other floats than zeros")
         if (
             product.initial is not None
-            and 8 * WIDTHS[product.dtypes[product.initial]] != product.bits
+            and 8 * WIDTHS[product.dtypes[product.initial]] != product.scheme.bits
         ):
             raise Unsupported("sums of f32 that start from f16")
         self._filler = int(padding.value) if padding else 0
@@ -129,7 +131,7 @@ class _Nest:
         group = self._lines[-self._chunks.group :] if self._chunks else ()
         self._grouped = math.prod(loop.extent for loop in group) if self._chunks else 0
         in_memory = [
-            (self._grouped or p.rows) * p.lanes * product.bits // 8
+            (self._grouped or p.rows) * p.lanes * product.scheme.bits // 8
             for p in self._panels
             if p.behind
         ]
@@ -248,12 +250,12 @@ class _Nest:
                 out.set(register, value)
             for edge, register in zip(down, registers[len(distances) :], strict=False):
                 if edge.moves:
-                    out.emit(f"add {register}, {register}, {self._firsts[edge.number]}")
+                    out.emit(rvv.add(register, register, self._firsts[edge.number]))
             constants = dict(zip(distances, registers, strict=False))
             numbers = [edge.number for edge in down]
             positions = dict(zip(numbers, registers[len(distances) :], strict=False))
             lanes = Lanes(
-                panel.lanes, panel.lmul, length, self._product.apart, bits=self._product.bits
+                panel.lanes, panel.lmul, length, self._product.apart, bits=self._product.scheme.bits
             )
             place = Place(
                 panel.rows,
@@ -369,11 +371,11 @@ class _Nest:
         else:
             self._waiting.start(registers)
         masked = "mu" if self._masks else "ma"
-        if self._masks or not self._product.keeps_width:
-            place.lanes.use(out, bits if self._product.keeps_width else 16, masked)
+        if self._masks or self._product.scheme.widens:
+            place.lanes.use(out, 16 if self._product.scheme.widens else bits, masked)
         self._sums.write(block, self._bases[A], place.b)
         out.add(self._bases[A], rows * self._line.strides[A])
-        if self._masks or not self._product.keeps_width:
+        if self._masks or self._product.scheme.widens:
             place.lanes.use(out, bits)
         if place.behind:
             self._waiting.store(block)

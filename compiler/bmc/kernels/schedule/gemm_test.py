@@ -16,7 +16,8 @@ import riscv_scalars
 from kernel_case import KernelCase
 from products import FLOAT_SUM, SUM, convolution, matmul, padded, planes
 
-from bmc.kernels.problem.product import RESULT, WIDTHS, A, B, Loop, Node, Product
+from bmc.kernels.dtypes import WIDTHS
+from bmc.kernels.problem.product import RESULT, A, B, Loop, Node, Product
 from bmc.kernels.problem.roles import needed
 from bmc.kernels.schedule import gemm
 
@@ -86,7 +87,7 @@ class NestTest(KernelCase):
             )
             product = matmul(rows, lanes, sums, "f16", nodes, ("f16",))
             with self.subTest(rows=rows, lanes=lanes):
-                self.assertEqual((product.bits, product.multiply), (32, "vfwmacc"))
+                self.assertEqual((product.scheme.bits, product.scheme.multiply), (32, "vfwmacc"))
                 self.agrees(product)
         for depthwise in (False, True):
             window = convolution(5, 24, 1 if depthwise else 3, "f16", depthwise=depthwise)

@@ -41,7 +41,7 @@ def chunked(product: Product, lanes: int) -> Iterator[Chunks]:
         raise Unsupported("chunks of sums that start from a number for each row")
     if not product.rows:
         raise Unsupported("chunks of one row")
-    rows, group = _grouped(product.rows, 8 * _MOST_BYTES // (product.bits * lanes))
+    rows, group = _grouped(product.rows, 8 * _MOST_BYTES // (product.scheme.bits * lanes))
     # Taps that may lie outside of the image are not cut.
     number, longest = max(
         ((n, loop) for n, loop in enumerate(product.sums) if not any(loop.steps)),

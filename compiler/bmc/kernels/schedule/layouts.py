@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from bmc.ir.contraction import Contraction
-from bmc.kernels.problem.product import WIDTHS, A, Edge, Loop, Node, Padding, Unsupported
+from bmc.kernels.dtypes import WIDTHS
+from bmc.kernels.problem.product import A, Edge, Loop, Node, Padding, Unsupported
 from bmc.kernels.problem.roles import arranged
 from bmc.kernels.schedule import fastest
 

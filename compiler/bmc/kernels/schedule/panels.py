@@ -89,11 +89,11 @@ def _shapes(
 ) -> Iterator[Panel]:
     """The panels in groups of so many registers, with their sums kept in registers and with sums in memory."""
     nodes = product.epilogue
-    lanes = lmul * vlen // product.bits
+    lanes = lmul * vlen // product.scheme.bits
 
     def rows(groups: int) -> int:
         """How many rows of sums there are at a time in so many groups."""
-        if sums.pairs or not product.is_float:
+        if sums.pairs or not product.scheme.is_float:
             groups = min(groups, _MOST_NUMBERS)
         return min(groups, choice.rows or MOST_ROWS, line.extent)
 

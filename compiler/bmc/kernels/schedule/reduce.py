@@ -10,6 +10,7 @@ from bmc.kernels.epilogue.constants import Constants, hoisted
 from bmc.kernels.problem.product import LANES, RESULT, Loop, Node, Unsupported, apart
 from bmc.kernels.problem.reduction import Reduction
 from bmc.kernels.schedule import dot, gather
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes
 
@@ -20,7 +21,7 @@ _COUNTERS = 10
 # Turns of a loop that are written one after the other.
 _UNROLLED = 4
 # What adds up lanes.
-_ACROSS_LANES = {"f32": "vfredusum.vs", "i32": "vredsum.vs"}
+_ACROSS_LANES = {"f32": "vfredusum", "i32": "vredsum"}
 
 
 def write(found: Reduction, vlen: int) -> Kernel:
@@ -123,7 +124,7 @@ class _Writer:
         self._places = {operand: free.pop() for operand in it.anywhere}
 
         def piece(lanes: Lanes) -> None:
-            self._out.emit(f"vmv.v.i v{group * lmul}, 0")
+            self._out.emit(rvv.zeros(f"v{group * lmul}"))
             self._over(it.sums, lambda: self._emit(self._it.step, group, free, lanes, stores=False))
             self._emit(it.epilogue, group, free, lanes)
 
@@ -139,22 +140,23 @@ class _Writer:
         is_float = it.step[0].dtype == "f32"
 
         def piece(lanes: Lanes) -> None:
-            out.emit(f"vmv.v.i v{group * lmul}, 0")
+            out.emit(rvv.zeros(f"v{group * lmul}"))
             self._over(it.sums, lambda: self._emit(self._it.step, group, free, lanes, stores=False))
-            out.emit(f"{_ACROSS_LANES[it.step[0].dtype]} {totals}, v{group * lmul}, {totals}")
+            mnemonic = _ACROSS_LANES[it.step[0].dtype]
+            out.emit(rvv.reduce(mnemonic, totals, f"v{group * lmul}", totals))
 
         def row() -> None:
-            out.emit(f"vmv.s.x {totals}, zero")
+            out.emit(rvv.zero_first(totals))
             self._pieces(it.lanes, lmul, piece)
             if is_float:
                 number = out.take_float()
-                out.emit(f"vfmv.f.s {number}, {totals}")
-                out.emit(f"fsw {number}, 0({self._scratch})")
+                out.emit(rvv.first_float(number, totals))
+                out.emit(rvv.store_float(number, 0, self._scratch))
                 out.give_float(number)
             else:
                 with out.registers(1) as (number,):
-                    out.emit(f"vmv.x.s {number}, {totals}")
-                    out.emit(f"sw {number}, 0({self._scratch})")
+                    out.emit(rvv.first_integer(number, totals))
+                    out.emit(rvv.store_word(number, 0, self._scratch))
             out.add(self._scratch, 4)
             self._move(rows, 1)
 
@@ -164,7 +166,7 @@ class _Writer:
         else:
             with out.registers(1) as (one,):
                 out.set(one, 1)
-                out.emit(f"vsetvli zero, {one}, e32, m1, ta, ma")
+                out.emit(rvv.set_lanes(one, 32, "m1"))
             out.repeat(rows.extent, row)
             self._move(rows, -rows.extent)
         out.add(self._scratch, -4 * rows.extent)
@@ -172,7 +174,7 @@ class _Writer:
         *free, group = range(_REGISTERS // lmul)
 
         def behind(lanes: Lanes) -> None:
-            out.emit(f"vle32.v v{group * lmul}, ({self._scratch})")
+            out.emit(rvv.transfer(False, 32, f"v{group * lmul}", self._scratch))
             out.add(self._scratch, 4 * lanes.count)
             self._emit(it.epilogue, group, free, lanes)
 

@@ -10,7 +10,8 @@ import riscv
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels.problem.product import RESULT, WIDTHS, Loop, Node, Unsupported
+from bmc.kernels.dtypes import WIDTHS
+from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported
 from bmc.kernels.problem.reduction import Reduction
 from bmc.kernels.read import reduction
 from bmc.kernels.schedule import reduce

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bmc.kernels.problem.scatter import Scatter
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 
 _LMUL = 8
@@ -16,9 +17,9 @@ def write(scatter: Scatter, vlen: int, xlen: int) -> Kernel:
 
     def piece(length: str, to: str, size: int) -> None:
         out.set(length, size)
-        out.emit(f"vsetvli zero, {length}, e8, m{_LMUL}, ta, ma")
-        out.emit(f"vle8.v v0, ({updates})")
-        out.emit(f"vse8.v v0, ({to})")
+        out.emit(rvv.set_lanes(length, 8, f"m{_LMUL}"))
+        out.emit(rvv.transfer(False, 8, "v0", updates))
+        out.emit(rvv.transfer(True, 8, "v0", to))
         out.add(updates, size)
         out.add(to, size)
 
@@ -26,17 +27,17 @@ def write(scatter: Scatter, vlen: int, xlen: int) -> Kernel:
         with out.registers(2) as (to, length):
 
             def copy(skip: str) -> None:
-                load = "ld" if scatter.index_bytes == 8 and xlen == 64 else "lw"
-                out.emit(f"{load} {to}, 0({indices})")
+                bits = min(8 * scatter.index_bytes, xlen)
+                out.emit(rvv.load_integer(bits, to, 0, indices))
                 out.set(length, scatter.rows)
                 # As unsigned numbers, so that negative indices are too large.
-                out.emit(f"bgeu {to}, {length}, {skip}")
+                out.emit(rvv.branch_if_not_below(to, length, skip))
                 if scatter.index_bytes * 8 > xlen:
-                    out.emit(f"lw {length}, 4({indices})")
-                    out.emit(f"bnez {length}, {skip}")
+                    out.emit(rvv.load_integer(32, length, 4, indices))
+                    out.emit(rvv.branch_if_not_zero(length, skip))
                 out.set(length, scatter.row_bytes)
-                out.emit(f"mul {to}, {to}, {length}")
-                out.emit(f"add {to}, {to}, {rows}")
+                out.emit(rvv.multiply(to, to, length))
+                out.emit(rvv.add(to, to, rows))
                 if whole:
                     out.repeat(whole, lambda: piece(length, to, _LMUL * vlen // 8))
                 if left:

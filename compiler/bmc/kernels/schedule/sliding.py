@@ -7,26 +7,19 @@ several pixels apart, one instruction loads what is between them into groups of 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from bmc.kernels.dtypes import TYPES, WIDTHS
 from bmc.kernels.epilogue import one_row
 from bmc.kernels.epilogue.constants import Constants, hoisted
 from bmc.kernels.epilogue.rows import emit
-from bmc.kernels.problem.product import (
-    LOADS,
-    RESULT,
-    WIDTHS,
-    A,
-    B,
-    Edge,
-    Loop,
-    Product,
-    Unsupported,
-)
+from bmc.kernels.problem.product import RESULT, A, B, Edge, Loop, Product, Unsupported
 from bmc.kernels.schedule.columns import load_number
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.tree import fits
@@ -105,13 +98,13 @@ class _Lines:
             product.rows
             or product.lanes.strides[A]
             or len(summed) != 2
-            or product.dtypes[A] not in LOADS
+            or product.dtypes[A] not in TYPES
         ):
             raise Unsupported("lines that several channels read")
-        if product.is_float and (not product.keeps_width or product.extended == B):
+        if product.scheme.is_float and (product.scheme.widens or product.scheme.extends_floats):
             raise Unsupported("lines of f16 whose sums are f32")
         self._filler = int(padding.value)
-        if padding.value and product.is_float:
+        if padding.value and product.scheme.is_float:
             raise Unsupported("an image that is padded with other floats than zeros")
         *around, self._x = product.grid
         loops = [*product.outer, *around]
@@ -152,7 +145,7 @@ class _Lines:
         self._out = Assembly(len(product.dtypes))
         self._bases = list(self._out.arguments)
         self._constants: Constants = {}
-        left = _FLOATS if product.is_float else self._out.left - _COUNTERS
+        left = _FLOATS if product.scheme.is_float else self._out.left - _COUNTERS
         if self._along.extent * self._down.extent > left:
             raise Unsupported("lines of a window with so many taps")
 
@@ -164,7 +157,7 @@ class _Lines:
     def _shapes(self) -> Iterator[_Shape]:
         """The ways to cut a plane for which there are registers."""
         for lmul in _LMULS:
-            panels = math.ceil(self._x.extent / (lmul * self._vlen // self._product.bits))
+            panels = math.ceil(self._x.extent / (lmul * self._vlen // self._product.scheme.bits))
             if panels > _MOST_PANELS or self._stride * self._narrow(lmul) > _MOST_LOADED:
                 continue
             needs = one_row.temporaries(self._product.epilogue, lmul)
@@ -175,15 +168,15 @@ class _Lines:
 
     def _wide(self, lmul: int) -> int:
         """Registers of a group of pixels as it is multiplied."""
-        return lmul if self._product.is_float else max(1, lmul // 2)
+        return lmul if self._product.scheme.is_float else max(1, lmul // 2)
 
     def _narrow(self, lmul: int) -> int:
         """Registers of a group of pixels as it is in memory."""
-        return lmul if self._product.is_float else max(1, lmul // 4)
+        return lmul if self._product.scheme.is_float else max(1, lmul // 4)
 
     def _used(self, lmul: int) -> int:
         """Registers that are not for sums: a moved group, those that are not, and those of bytes behind them."""
-        bytes_ = 0 if self._product.is_float else self._stride * self._narrow(lmul)
+        bytes_ = 0 if self._product.scheme.is_float else self._stride * self._narrow(lmul)
         return (1 + self._stride) * self._wide(lmul) + bytes_
 
     def _group(self, lmul: int, phase: int) -> int:
@@ -192,7 +185,7 @@ class _Lines:
 
     def _cost(self, shape: _Shape) -> float:
         """Instructions for a plane, about."""
-        wide = 1 if self._product.is_float else 1 + self._stride
+        wide = 1 if self._product.scheme.is_float else 1 + self._stride
         total = 0
         for blocks in self._blocks(shape.rows):
             lines = (blocks.rows - 1) * self._skip + self._down.extent - len(blocks.missing)
@@ -226,11 +219,11 @@ class _Lines:
         out, product = self._out, self._product
         taps = self._down.extent * self._along.extent
         self._constants = hoisted(
-            out, product.epilogue, _FLOATS - taps if product.is_float else _FLOATS
+            out, product.epilogue, _FLOATS - taps if product.scheme.is_float else _FLOATS
         )
         # Lines begin with the first pixel that is in the image.
         out.add(self._bases[B], -self._edges[0].low * self._down.strides[B])
-        take = out.take_float if product.is_float else out.register
+        take = out.take_float if product.scheme.is_float else out.register
         weights = [take() for _ in range(taps)]
         filler = ""
         if self._filler:
@@ -266,7 +259,7 @@ class _Lines:
             with out.registers(1) as (length,):
                 out.set(length, count)
                 lanes = Lanes(
-                    count, shape.lmul, length, self._product.apart, bits=self._product.bits
+                    count, shape.lmul, length, self._product.apart, bits=self._product.scheme.bits
                 )
                 panel = _Panel(lanes, done, weights, filler)
                 for blocks in self._blocks(shape.rows):
@@ -300,7 +293,7 @@ class _Lines:
         sums = list(range(groups - blocks.rows, groups))
         lanes.use(out, lanes.bits)
         self._start([group * lanes.lmul for group in sums])
-        if not product.is_float:
+        if not product.scheme.is_float:
             lanes.use(out, 16)
         with out.registers(1) as (line,):
             out.move(line, self._bases[B])
@@ -318,7 +311,7 @@ class _Lines:
                     out.add(line, (number - away) * self._down.strides[B])
                     away = number
                     self._inside(line, found, panel)
-        if not product.is_float:
+        if not product.scheme.is_float:
             lanes.use(out, lanes.bits)
         steps = {
             n: self._y.strides[n] for n in range(RESULT, len(self._bases)) if self._y.strides[n]
@@ -334,13 +327,13 @@ class _Lines:
         out, initial = self._out, self._product.initial
         if initial is None:
             for register in registers:
-                out.emit(f"vmv.v.i v{register}, 0")
+                out.emit(rvv.zeros(f"v{register}"))
             return
         with out.registers(1) as (number,):
             # A float's bits are an integer's.
-            out.load(number, 0, self._bases[initial], self._product.bits)
+            out.load(number, 0, self._bases[initial], self._product.scheme.bits)
             for register in registers:
-                out.emit(f"vmv.v.x v{register}, {number}")
+                out.emit(rvv.splat(f"v{register}", number))
 
     def _outside(self, found: dict[int, int], panel: _Panel) -> None:
         """Multiplies with a line that is around the image."""
@@ -348,7 +341,7 @@ class _Lines:
             return
         out = self._out
         wide = self._group(panel.lanes.lmul, 0)
-        out.emit(f"vmv.v.x v{wide}, {panel.filler}")
+        out.emit(rvv.splat(f"v{wide}", panel.filler))
         for register, down in found.items():
             for along in range(self._along.extent):
                 self._multiply(register, down, along, wide, panel)
@@ -372,20 +365,20 @@ class _Lines:
                             self._multiply(register, down, taps[lanes, phase], group, panel)
 
     def _load(self, line: str, lanes: Lanes) -> None:
-        out, is_float, bits = self._out, self._product.is_float, 8 * self._width
-        segments = f"seg{self._stride}" if self._stride > 1 else ""
+        out, is_float, bits = self._out, self._product.scheme.is_float, 8 * self._width
+        has_segments = self._stride > 1
         to = self._group(lanes.lmul, 0 if is_float else self._stride)
-        if segments and not is_float:
+        if has_segments and not is_float:
             # These may take longer if their elements have not the current width.
             lanes.use(out, 8)
-        out.emit(f"vl{segments}e{bits}.v v{to}, ({line})")
+        out.emit(rvv.load_segments(self._stride, bits, f"v{to}", line))
         if is_float:
             return
-        if segments:
+        if has_segments:
             lanes.use(out, 16)
         for phase in range(self._stride):
             narrow = to + phase * self._narrow(lanes.lmul)
-            out.emit(f"vsext.vf2 v{self._group(lanes.lmul, phase)}, v{narrow}")
+            out.emit(rvv.extend(2, f"v{self._group(lanes.lmul, phase)}", f"v{narrow}"))
 
     def _slide(
         self, line: str, move: tuple[int, int], groups: tuple[int, int], panel: _Panel
@@ -395,15 +388,15 @@ class _Lines:
         (lanes, phase), (source, to) = move, groups
         lane = lanes if lanes < 0 else panel.lanes.count + lanes - 1
         place = lane * self._stride + phase
-        slide = f"vslide1{'up' if lanes < 0 else 'down'}.vx v{to}, v{source}"
+        slide = functools.partial(rvv.slide, f"v{to}", f"v{source}", up=lanes < 0)
         if not 0 <= panel.first * self._stride + place < self._edges[1].extent:
-            out.emit(f"{slide}, {panel.filler or 'zero'}")
+            out.emit(slide(panel.filler or "zero"))
             return
         with out.registers(1) as (number,):
             out.load(number, place * self._width, line, 8 * self._width)
-            out.emit(f"{slide}, {number}")
+            out.emit(slide(number))
 
     def _multiply(self, register: int, down: int, along: int, group: int, panel: _Panel) -> None:
         weight = panel.weights[down * self._along.extent + along]
-        multiply = "vfmacc.vf" if self._product.is_float else "vwmacc.vx"
-        self._out.emit(f"{multiply} v{register}, {weight}, v{group}")
+        multiply = self._product.scheme.multiply
+        self._out.emit(rvv.multiply_add(multiply, f"v{register}", weight, f"v{group}"))

@@ -14,7 +14,8 @@ import riscv_scalars
 from kernel_case import KernelCase
 from products import matmul, padded_planes
 
-from bmc.kernels.problem.product import RESULT, WIDTHS, Loop, Node, Product, Unsupported
+from bmc.kernels.dtypes import WIDTHS
+from bmc.kernels.problem.product import RESULT, Loop, Node, Product, Unsupported
 from bmc.kernels.schedule import fastest, gemm, sliding
 from bmc.kernels.schedule.choice import Choice
 
@@ -30,7 +31,7 @@ def _with_operands(product: Product) -> Product:
     def each(loop: Loop, step: int) -> Loop:
         return replace(loop, strides=(*loop.strides, step, loop.strides[RESULT]))
 
-    add, kind = "addf" if product.is_float else "addi", product.dtypes[RESULT]
+    add, kind = "addf" if product.scheme.is_float else "addi", product.dtypes[RESULT]
     nodes = (
         Node("sum", kind),
         Node("scalar", kind, operand=3),

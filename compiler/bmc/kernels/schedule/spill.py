@@ -8,6 +8,7 @@ from bmc.kernels.epilogue.constants import Constants
 from bmc.kernels.epilogue.rows import emit
 from bmc.kernels.problem.product import RESULT, Loop, Product
 from bmc.kernels.schedule.row_block import REGISTERS, Block
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
 
@@ -39,7 +40,7 @@ class Waiting:
     @property
     def width(self) -> int:
         """Bytes of a sum."""
-        return self.product.bits // 8
+        return self.product.scheme.bits // 8
 
     def start(self, registers: list[int]) -> None:
         """Emits what the sums of rows are before anything is added; they are in groups with these first registers."""
@@ -48,32 +49,32 @@ class Waiting:
         first, *others = [f"v{register}" for register in registers]
         if initial is None:
             for register in (first, *others):
-                out.emit(f"vmv.v.i {register}, 0")
+                out.emit(rvv.zeros(register))
         elif self.product.lanes.strides[initial]:
-            out.emit(f"vle{self.product.bits}.v {first}, ({self.bases[initial]})")
+            out.emit(rvv.transfer(False, self.product.scheme.bits, first, self.bases[initial]))
             for register in others:
-                out.emit(f"vmv.v.v {register}, {first}")
+                out.emit(rvv.copy(register, first))
         else:
             with out.registers(1) as (number,):
                 for row, register in enumerate((first, *others)):
                     # A float's bits are an integer's.
                     place = row * self.line.strides[initial]
-                    out.load(number, place, self.bases[initial], self.product.bits)
-                    out.emit(f"vmv.v.x {register}, {number}")
+                    out.load(number, place, self.bases[initial], self.product.scheme.bits)
+                    out.emit(rvv.splat(register, number))
 
     def store(self, block: Block) -> None:
         """Emits the stores of a block, and leaves the address as it was."""
-        self._each(block, "vse")
+        self._each(block, store=True)
 
     def load(self, block: Block) -> None:
         """Emits the loads of a block, and leaves the address as it was."""
-        self._each(block, "vle")
+        self._each(block, store=False)
 
-    def _each(self, block: Block, name: str) -> None:
+    def _each(self, block: Block, *, store: bool) -> None:
         with self.out.registers(1) as (place,):
             self.out.move(place, self.address)
             for register in block.registers:
-                self.out.emit(f"{name}{self.product.bits}.v v{register}, ({place})")
+                self.out.emit(rvv.transfer(store, self.product.scheme.bits, f"v{register}", place))
                 self.out.add(place, block.lanes.count * self.width)
 
     def fill(self, lanes: Lanes, rows: int) -> None:
@@ -81,7 +82,7 @@ class Waiting:
         self.start([0])
 
         def row() -> None:
-            self.out.emit(f"vse{self.product.bits}.v v0, ({self.address})")
+            self.out.emit(rvv.transfer(True, self.product.scheme.bits, "v0", self.address))
             self.out.add(self.address, lanes.count * self.width)
 
         self.out.repeat(rows, row)
@@ -93,7 +94,7 @@ class Waiting:
 
     def row(self, count: int, lmul: int) -> None:
         """Emits the epilogue of a row of so many sums, in groups of `lmul` registers, and moves to the next one."""
-        widest = lmul * self.vlen // self.product.bits
+        widest = lmul * self.vlen // self.product.scheme.bits
         whole, left = divmod(count, widest)
         if whole:
             self.out.repeat(whole, lambda: self._piece(widest, lmul))
@@ -110,10 +111,10 @@ class Waiting:
         *free, group = range(REGISTERS // lmul)
         with out.registers(1) as (length,):
             out.set(length, count)
-            bits = self.product.bits
+            bits = self.product.scheme.bits
             lanes = Lanes(count, lmul, length, self.product.apart, bits=bits)
             lanes.use(out, bits)
-            out.emit(f"vle{bits}.v v{group * lmul}, ({self.address})")
+            out.emit(rvv.transfer(False, bits, f"v{group * lmul}", self.address))
             out.add(self.address, count * self.width)
             addresses, nodes = self.bases.__getitem__, self.product.epilogue
             emit(out, nodes, [group], free, addresses, lanes, self.constants, {})

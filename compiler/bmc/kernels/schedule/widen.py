@@ -15,6 +15,7 @@ from bmc.kernels.padding.borders import step
 from bmc.kernels.problem.product import A, B, Edge, Loop, Product, Unsupported
 from bmc.kernels.problem.roles import merged
 from bmc.kernels.schedule.columns import GAP
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.tree import fits
 
@@ -73,7 +74,7 @@ class Stage:
     """
 
     def __init__(self, out: Assembly, product: Product, vlen: int, widest: int) -> None:
-        if product.is_float or product.is_wide or product.lanes.strides[A]:
+        if not product.scheme.extends_integers or product.lanes.strides[A]:
             raise Unsupported("operands that are not extended for several rows")
         self._out = out
         self._vlen = vlen
@@ -156,7 +157,7 @@ class Stage:
                 out.set(length, count)
                 self._use(length, _BITS, lmul)
                 if self._edges.near:
-                    out.emit(f"vid.v v{_NUMBERS}")
+                    out.emit(rvv.lane_numbers(f"v{_NUMBERS}"))
                 for shift in self._shifts:
                     out.move(source, base)
                     out.add(source, shift.b + begin * self._apart)
@@ -191,7 +192,7 @@ class Stage:
         """Emits the vsetvli for elements of so many bits, of which those of 16 take `lmul` registers."""
         group = f"m{lmul * bits // _BITS}" if lmul * bits >= _BITS else "mf2"
         policy = "mu" if self._edges.near else "ma"
-        self._out.emit(f"vsetvli zero, {length}, e{bits}, {group}, ta, {policy}")
+        self._out.emit(rvv.set_lanes(length, bits, group, policy))
 
     def _copy_lines(
         self, at: _Pointers, number: str, extent: str, positions: Mapping[int, str]
@@ -200,8 +201,8 @@ class Stage:
         out, lines = self._out, self._lines
 
         def copy() -> None:
-            out.emit(f"vadd.vx v{_EXTENDED}, v{_NUMBERS}, {number}")
-            out.emit(f"vmsltu.vx v0, v{_EXTENDED}, {extent}")
+            out.emit(rvv.binary("vadd", f"v{_EXTENDED}", f"v{_NUMBERS}", number))
+            out.emit(rvv.binary("vmsltu", "v0", f"v{_EXTENDED}", extent))
             self._copy_all(at)
 
         if lines is None:
@@ -290,25 +291,27 @@ class Stage:
     def _copy(self, at: _Pointers) -> None:
         """Copies a group, or one for each of the neighbors that an instruction loads."""
         out = self._out
-        masked = ", v0.t" if self._edges.near else ""
+        masked = self._edges.near is not None
         fields = self._fields
         if self._apart == 1:
-            out.emit(f"vle8.v v{_NARROW}, ({at.source}){masked}")
+            out.emit(rvv.transfer(False, 8, f"v{_NARROW}", at.source, masked))
         else:
             with out.registers(1) as (apart,):
                 out.set(apart, self._apart)
                 if fields and fields.extent > 1:
                     # These may take longer if their elements have not the current width.
                     self._use(at.length, 8, at.lmul)
-                    load = f"vlsseg{fields.extent}e8.v"
-                    out.emit(f"{load} v{_NARROW}, ({at.source}), {apart}{masked}")
+                    narrow = f"v{_NARROW}"
+                    out.emit(rvv.load_segments(fields.extent, 8, narrow, at.source, apart, masked))
                     self._use(at.length, _BITS, at.lmul)
                 else:
-                    out.emit(f"vlse8.v v{_NARROW}, ({at.source}), {apart}{masked}")
+                    out.emit(
+                        rvv.transfer_strided(False, 8, f"v{_NARROW}", at.source, apart, masked)
+                    )
         for field in range(fields.extent if fields else 1):
-            narrow = _NARROW + field * _narrow(at.lmul)
-            out.emit(f"vsext.vf2 v{_EXTENDED}, v{narrow}")
-            out.emit(f"vse16.v v{_EXTENDED}, ({at.target})")
+            narrow = f"v{_NARROW + field * _narrow(at.lmul)}"
+            out.emit(rvv.extend(2, f"v{_EXTENDED}", narrow))
+            out.emit(rvv.transfer(True, 16, f"v{_EXTENDED}", at.target))
             if fields:
                 out.add(at.target, fields.strides[1])
 

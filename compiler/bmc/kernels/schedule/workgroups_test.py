@@ -14,7 +14,8 @@ from iree.compiler import ir
 from products import Array, convolution, matmul, padded, padded_planes, planes
 
 from bmc.ir import ir_util
-from bmc.kernels.problem.product import LANES, RESULT, WIDTHS, Loop, Unsupported
+from bmc.kernels.dtypes import WIDTHS
+from bmc.kernels.problem.product import LANES, RESULT, Loop, Unsupported
 from bmc.kernels.read import reduction
 from bmc.kernels.read.elementwise import read as read_elementwise
 from bmc.kernels.schedule import elementwise, fastest, reduce, workgroups

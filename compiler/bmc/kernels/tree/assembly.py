@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from bmc.kernels.problem.product import Unsupported
-from bmc.kernels.tree import tree
+from bmc.kernels.tree import rvv, tree
 from bmc.kernels.tree.tree import Node, Repeat, Skippable, Within, fits
 
 # ra and the registers that the psABI reserves are left alone, and so is s0, a frame pointer.
@@ -141,28 +141,27 @@ class Assembly:
         (self._saved_floats if number in _SAVED_FLOATS else self._floats).append(number)
 
     def set(self, register: str, value: int) -> None:
-        self.emit(f"li {register}, {value}")
+        self.emit(rvv.load_immediate(register, value))
 
     def move(self, to: str, source: str) -> None:
-        self.emit(f"mv {to}, {source}")
+        self.emit(rvv.move(to, source))
 
     def load(self, register: str, offset: int, address: str, bits: int) -> None:
         """Loads an integer of 8, 16 or 32 bits, with its sign."""
-        name = {8: "lb", 16: "lh", 32: "lw"}[bits]
-        self.emit(f"{name} {register}, {offset}({address})")
+        self.emit(rvv.load_integer(bits, register, offset, address))
 
     def add(self, register: str, value: int, constant: str = "") -> None:
         """Adds a constant; `constant` names a register that already holds it if it is large."""
         if value == 0:
             return
         if fits(value):
-            self.emit(f"addi {register}, {register}, {value}")
+            self.emit(rvv.add_immediate(register, register, value))
         elif constant:
-            self.emit(f"add {register}, {register}, {constant}")
+            self.emit(rvv.add(register, register, constant))
         else:
             with self.registers(1) as (temporary,):
                 self.set(temporary, value)
-                self.emit(f"add {register}, {register}, {temporary}")
+                self.emit(rvv.add(register, register, temporary))
 
     def within(
         self, index: str, extent: str, then: Callable[[], None], otherwise: Callable[[], None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 
 
@@ -33,20 +34,20 @@ class Lanes:
         numerator = self.lmul * bits
         whole = numerator >= self.bits
         group = f"m{numerator // self.bits}" if whole else f"mf{self.bits // numerator}"
-        out.emit(f"vsetvli zero, {self.length}, e{bits}, {group}, ta, {mask}")
+        out.emit(rvv.set_lanes(self.length, bits, group, mask))
 
 
 def transfer(
-    out: Assembly, name: str, bits: int, register: int, operand: int, address: str, lanes: Lanes
+    out: Assembly, store: bool, bits: int, register: int, operand: int, address: str, lanes: Lanes
 ) -> None:
-    """Emits a load ("vl") or store ("vs") of a group of elements of so many bits."""
+    """Emits the load or the store of a group of elements of so many bits."""
     if operand in lanes.places:
-        place = lanes.places[operand] * lanes.lmul
-        out.emit(f"{name}uxei{bits}.v v{register}, ({address}), v{place}")
+        offsets = f"v{lanes.places[operand] * lanes.lmul}"
+        out.emit(rvv.transfer_indexed(store, bits, f"v{register}", address, offsets))
         return
     if operand not in lanes.apart:
-        out.emit(f"{name}e{bits}.v v{register}, ({address})")
+        out.emit(rvv.transfer(store, bits, f"v{register}", address))
         return
     with out.registers(1) as (apart,):
         out.set(apart, lanes.apart[operand])
-        out.emit(f"{name}se{bits}.v v{register}, ({address}), {apart}")
+        out.emit(rvv.transfer_strided(store, bits, f"v{register}", address, apart))
