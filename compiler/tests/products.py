@@ -224,7 +224,7 @@ def padded_planes(
 
 def _loops(product: Product) -> list[Loop]:
     lanes = product.grid or (product.lanes,)
-    return [*product.outer, *product.rows, *lanes, *product.sums]
+    return [*product.outer, *product.rows, *lanes, *product.summed]
 
 
 def operands(product: Product, seed: int = 0) -> list[Array]:
@@ -282,7 +282,7 @@ def _factor(product: Product, data: list[Array], number: int) -> Array:
 def _view(product: Product, data: list[Array], number: int, sums: bool = False) -> Array:
     """An operand, with an axis for each loop."""
     loops = _loops(product)
-    loops = loops if sums else loops[: len(loops) - len(product.sums)]
+    loops = loops if sums else loops[: len(loops) - len(product.summed)]
     return np.lib.stride_tricks.as_strided(
         data[number], [each.extent for each in loops], [each.strides[number] for each in loops]
     )
@@ -332,7 +332,7 @@ def results(product: Product, data: list[Array]) -> dict[int, Array]:
         else (np.int64, np.int32)
     )
     factors = [_factor(product, data, number).astype(wide) for number in (0, 1)]
-    axes = tuple(range(-len(product.sums), 0)) if product.sums else ()
+    axes = tuple(range(-len(product.summed), 0)) if product.summed else ()
     sums = (factors[0] * factors[1]).sum(axis=axes)
     if product.initial is not None:
         sums = sums + _view(product, data, product.initial)
@@ -361,9 +361,9 @@ OPERATIONS: dict[str, Any] = {
     "subi": lambda _, a, b: a - b,
     "muli": lambda _, a, b: a * b,
     "mulhi": lambda _, a, b: (np.int64(a) * np.int64(b) >> 32).astype(np.int32),
-    "scaled": lambda _, a, b: (np.int64(a) * np.int64(b) + 2**30 >> 31).astype(np.int32),
-    "rounded": lambda _, a, b: _rounded(a, b).astype(np.int32),
-    "clipped": lambda _, a, b, c, d, e: np.clip(_rounded(a, b) + c, d, e).astype(np.int8),
+    "fixed_multiply": lambda _, a, b: (np.int64(a) * np.int64(b) + 2**30 >> 31).astype(np.int32),
+    "rounding_shift": lambda _, a, b: _rounded(a, b).astype(np.int32),
+    "requantize": lambda _, a, b, c, d, e: np.clip(_rounded(a, b) + c, d, e).astype(np.int8),
     "carried": lambda _, a, b, c: a + (b.view(np.uint32) < c.view(np.uint32)),
     "shli": lambda _, a, b: a << b,
     "shrsi": lambda _, a, b: a >> b,

@@ -22,12 +22,12 @@ _FILLER = -5
 _NODES = (
     Node("sum", "i32"),
     Node("load", "i32", operand=4),
-    Node("scaled", "i32", (0, 1)),
+    Node("fixed_multiply", "i32", (0, 1)),
     Node("constant", "i32", value=7),
     Node("constant", "i32", value=3),
     Node("constant", "i32", value=-128),
     Node("constant", "i32", value=127),
-    Node("clipped", "i8", (2, 3, 4, 5, 6)),
+    Node("requantize", "i8", (2, 3, 4, 5, 6)),
 )
 
 
@@ -248,7 +248,7 @@ class TakeTest(unittest.TestCase):
             Node("addi", "i32", (2, 4)),
             Node("constant", "i32", value=7),
             *_NODES[4:7],
-            Node("clipped", "i8", (5, 6, 7, 8, 9)),
+            Node("requantize", "i8", (5, 6, 7, 8, 9)),
         )
         down = replace(_CASES["whole"].dispatch(), epilogue=(*_NODES[:3], *sign))
         self.assertEqual(_list(_taken(down))[0].mode, INT8_DOWN)

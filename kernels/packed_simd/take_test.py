@@ -20,12 +20,12 @@ _PER_OUTPUT = (0, 0, 1, 0, 0, 0)
 _NODES = (
     Node("sum", "i32"),
     Node("load", "i32", operand=4),
-    Node("scaled", "i32", (0, 1)),
+    Node("fixed_multiply", "i32", (0, 1)),
     Node("constant", "i32", value=7),
     Node("constant", "i32", value=3),
     Node("constant", "i32", value=-128),
     Node("constant", "i32", value=127),
-    Node("clipped", "i8", (2, 3, 4, 5, 6)),
+    Node("requantize", "i8", (2, 3, 4, 5, 6)),
 )
 
 

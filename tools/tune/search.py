@@ -25,7 +25,7 @@ _LEAST = 0.01
 _ENOUGH = 0.01
 # Estimates may be off by so much, relative to each other.
 _OFF = 0.05
-_PIXELS = {"layout": "pixels"}
+_HWC = {"layout": "hwc"}
 
 Costs = dict[tuple[str, str], Cost]
 
@@ -116,11 +116,11 @@ def _layout(
     """Returns what tuning.json should say about the layout of images, and a run with that."""
     if not default.report["planes"]:
         return {}, default
-    pixels = bench.run(_PIXELS)
+    pixels = bench.run(_HWC)
     if not pixels.total.beats(default.total):
         return {}, default
     say(f"images are cheaper channels-last: {pixels.total.instructions:,} instructions")
-    return _PIXELS, bench.run(_PIXELS, proposes=True)
+    return _HWC, bench.run(_HWC, proposes=True)
 
 
 def possible(group: Group, variant: str, costs: Costs) -> float:

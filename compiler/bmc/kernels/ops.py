@@ -58,9 +58,9 @@ _ROWS = (
     Op("muli", 2, "bm_call_multiply({0}, {1})", "vmul", commutes=True),
     Op("ori", 2, "{0} | {1}", "vor", commutes=True, immediates=_SIGNED),
     # Divided by 2 to the power of the second argument; to nearest, and up in the middle.
-    Op("rounded", 2, "bm_call_rounded({0}, {1})", "vssra", immediates=_UNSIGNED),
+    Op("rounding_shift", 2, "bm_call_rounded({0}, {1})", "vssra", immediates=_UNSIGNED),
     # A product of 32-bit integers, divided by 2^31; to nearest, and up in the middle. The first is less than 2^29.
-    Op("scaled", 2, "bm_call_scaled({0}, {1})", "vsmul", commutes=True),
+    Op("fixed_multiply", 2, "bm_call_scaled({0}, {1})", "vsmul", commutes=True),
     Op("shli", 2, "bm_call_shift_left({0}, {1})", "vsll", immediates=_UNSIGNED),
     Op("shrsi", 2, "bm_call_shift_right({0}, {1})", "vsra", immediates=_UNSIGNED),
     Op("shrui", 2, "bm_call_shift_right_unsigned({0}, {1})", "vsrl", immediates=_UNSIGNED),
@@ -89,9 +89,9 @@ _ROWS = (
     # Between integers and floats.
     Op("fptosi", 1, "bm_call_int_of_float({0})", lines=("vfcvt.rtz.x.f.v {to}, {0}",)),
     Op("sitofp", 1, "(float){0}", lines=("vfcvt.f.x.v {to}, {0}",)),
-    # The first argument rounded as by "rounded", plus the third, a constant, and limited by the fourth and fifth. Rows
-    # of a block share its instructions (epilogue/one_row.py).
-    Op("clipped", 5, "bm_call_clipped({0}, {1}, {2}, {3}, {4})"),
+    # The first argument divided as by "rounding_shift", plus the third, a constant, and limited by the fourth and fifth.
+    # Rows of a block share its instructions (epilogue/one_row.py).
+    Op("requantize", 5, "bm_call_clipped({0}, {1}, {2}, {3}, {4})"),
     _same("bitcast"),
     _same("extf"),
     _same("extsi", "{0}"),

@@ -152,7 +152,7 @@ class _Reader:
         """Returns what the last operation makes an int8 of, and how."""
         if not self._nodes or self._dispatch.result.dtype != "i8":
             return None
-        args = self._args(self._nodes[-1], "clipped")
+        args = self._args(self._nodes[-1], "requantize")
         found = self._product(args[0], args[1]) if args else None
         if not args or not found:
             return None
@@ -184,14 +184,14 @@ class _Reader:
         return value, Term(zero, shifted[1], scaled[1] if scaled else None)
 
     def _scaled(self, node: Node) -> tuple[Node, Scale] | None:
-        args = self._args(node, "rounded")
+        args = self._args(node, "rounding_shift")
         return self._product(*args) if args else None
 
     def _product(self, node: Node, shifted_by: Node) -> tuple[Node, Scale] | None:
         """Returns what is scaled, and how. The node is not divided yet."""
         signs = self._args(node, "addi")
         product = signs[0] if signs else node
-        found = self._args(product, "scaled") or self._args(product, "mulhi")
+        found = self._args(product, "fixed_multiply") or self._args(product, "mulhi")
         multiplier, shift = (
             (self._number(found[1]), self._number(shifted_by)) if found else (None, None)
         )

@@ -44,7 +44,7 @@ class _Nodes:
         return len(self.made) - 1
 
     def scaled(self, value: int, multiplier: int, is_down: bool) -> int:
-        product = self.op("scaled", value, multiplier)
+        product = self.op("fixed_multiply", value, multiplier)
         if not is_down:
             return product
         return self.op("addi", product, self.op("shrsi", value, self.constant(31)))
@@ -54,7 +54,7 @@ class _Nodes:
 
     def clipped(self, value: int, shift: int) -> None:
         limits = [self.constant(each) for each in (shift, -5, -128, 100)]
-        self.op("clipped", value, *limits, dtype="i8")
+        self.op("requantize", value, *limits, dtype="i8")
 
 
 def _dispatch(nodes: _Nodes, initial: Operand | None = None) -> Dispatch:
@@ -105,7 +105,7 @@ class RequantizationTest(unittest.TestCase):
 
     def test_another_sign_is_another_epilogue(self) -> None:
         nodes = _Nodes()
-        product = nodes.op("scaled", 0, nodes.op("load", operand=4))
+        product = nodes.op("fixed_multiply", 0, nodes.op("load", operand=4))
         sign = nodes.op("shrsi", 0, nodes.constant(30))
         nodes.clipped(nodes.op("addi", product, sign), 7)
         self.assertIsNone(requantization(_dispatch(nodes)))
@@ -115,7 +115,7 @@ class RequantizationTest(unittest.TestCase):
         for turned, zero, zero_of_other in itertools.product((False, True), (-6, 0), (9, 0)):
             nodes = _Nodes()
             first = nodes.scaled(0, nodes.op("load", operand=4), True)
-            first = nodes.op("rounded", first, nodes.constant(8))
+            first = nodes.op("rounding_shift", first, nodes.constant(8))
             first = nodes.shifted("addi", first, zero)
             first = nodes.op("maxsi", first, nodes.constant(-128))
             first = nodes.op("minsi", first, nodes.constant(127))
@@ -123,7 +123,7 @@ class RequantizationTest(unittest.TestCase):
             other = nodes.op("extsi", nodes.op("load", operand=5, dtype="i8"))
             b = nodes.op("shli", nodes.shifted("subi", other, zero_of_other), nodes.constant(20))
             b = nodes.scaled(b, nodes.constant(1500), False)
-            b = nodes.op("rounded", b, nodes.constant(2))
+            b = nodes.op("rounding_shift", b, nodes.constant(2))
             both = nodes.op("addi", b, a) if turned else nodes.op("addi", a, b)
             nodes.clipped(nodes.scaled(both, nodes.constant(2000), True), 18)
             dispatch = _dispatch(nodes, _BIAS)

@@ -10,7 +10,7 @@ from iree.compiler import ir
 from bmc.ir import ir_util
 from bmc.kernels.problem.product import LANES
 from bmc.kernels.read.views import STORE, root_of
-from bmc.kernels.schedule.workgroups import Cut, Shares
+from bmc.kernels.schedule.workgroups import Split, Workgroups
 from bmc.kernels.tree.assembly import Kernel
 
 _CLOBBERED = [*(f"v{number}" for number in range(32)), "vl", "vtype", "vxrm", "vxsat", "memory"]
@@ -20,7 +20,7 @@ _SLICE = "iree_tensor_ext.dispatch.workgroup_count_from_slice"
 
 
 def replace(
-    function: ir_util.Op, values: tuple[Any, ...], kernel: Kernel | Shares, xlen: int
+    function: ir_util.Op, values: tuple[Any, ...], kernel: Kernel | Workgroups, xlen: int
 ) -> None:
     """Makes a kernel the body of a dispatch function.
 
@@ -38,7 +38,7 @@ def replace(
             _address(value, f"{name}_constant_{number}", function, word)
             for number, value in enumerate(values)
         ]
-        if isinstance(kernel, Shares):
+        if isinstance(kernel, Workgroups):
             _set_workgroups(function, kernel.workgroups)
             _emit_shares(kernel, addresses, word)
         else:
@@ -49,11 +49,11 @@ def replace(
     ir_util.leave_as_it_is(function)
 
 
-def _emit(kernel: Kernel, addresses: list[Any], firsts: list[Any], word: Any) -> None:
+def _emit(kernel: Kernel, addresses: list[Any], start_offsets: list[Any], word: Any) -> None:
     operands = [_table(addresses, word)] if kernel.in_memory else [*addresses]
     if kernel.scratch:
         operands.append(_scratch(kernel.scratch, word))
-    operands += firsts
+    operands += start_offsets
     count = len(kernel.arguments)
     constraints = [f"=&{{{register}}}" for register in kernel.arguments]
     constraints += [str(number) for number in range(count)]
@@ -74,12 +74,12 @@ def _emit(kernel: Kernel, addresses: list[Any], firsts: list[Any], word: Any) ->
 class _Begun:
     """A loop that is cut: which of its pieces a workgroup computes, and how many iterations are before that."""
 
-    cut: Cut
+    cut: Split
     piece: Any
     first: Any
 
 
-def _emit_shares(shares: Shares, addresses: list[Any], word: Any) -> None:
+def _emit_shares(shares: Workgroups, addresses: list[Any], word: Any) -> None:
     """Emits the piece of the workgroup that runs."""
     workgroup = ir.Operation.create(
         "hal.interface.workgroup.id",
@@ -110,7 +110,9 @@ def _emit_shares(shares: Shares, addresses: list[Any], word: Any) -> None:
     ]
 
     def emit(kernel: Kernel) -> None:
-        _emit(kernel, addresses, [_word(_first(begun, n), word) for n in kernel.firsts], word)
+        _emit(
+            kernel, addresses, [_word(_first(begun, n), word) for n in kernel.start_offsets], word
+        )
 
     uneven = next((each for each in begun if each.cut.more), None)
     if uneven is None or shares.smaller is None:

@@ -23,7 +23,7 @@ from bmc.kernels.read.dispatch import read
 from bmc.kernels.read.product import read as read_product
 from bmc.kernels.schedule import fastest, workgroups
 from bmc.kernels.schedule.choice import DEFAULT, Choice, Proposal, proposals
-from bmc.kernels.schedule.workgroups import Shares
+from bmc.kernels.schedule.workgroups import Workgroups
 from bmc.kernels.schedule.write import write
 from bmc.kernels.tree.assembly import Kernel
 from bmc.rewrites import kernel_bodies, tuning
@@ -137,7 +137,7 @@ def cost(function: ir_util.Op, context: Context) -> int:
         raise Unsupported("an instruction set without such kernels")
     found, kernel = _kernel(function, context)
     shared = _shared(found, kernel, DEFAULT, context.harts)
-    return (shared.kernel if isinstance(shared, Shares) else kernel).executed
+    return (shared.kernel if isinstance(shared, Workgroups) else kernel).executed
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _layers(function: ir_util.Op) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, map(ir_util.layer, ir_util.walk(function)))))
 
 
-def _shared(found: _Found, kernel: Kernel, choice: Choice, harts: int) -> Kernel | Shares:
+def _shared(found: _Found, kernel: Kernel, choice: Choice, harts: int) -> Kernel | Workgroups:
     """Returns the pieces of a kernel for several harts, if it is worth cutting."""
     if harts == 1 or isinstance(found.problem, Scatter):
         return kernel

@@ -9,7 +9,7 @@ The keys are instruction sets, then dispatch functions or their op signatures. A
 kernel by tiling level, or choices about bmc's own (bmc/kernels/schedule/choice.py), or says only that it shall be
 IREE's, or which function of a kernel library computes it, null for none.
 
-An instruction set may also have {"layout": "pixels"}, which keeps images channels-last, and {"wide_weights": BYTES},
+An instruction set may also have {"layout": "hwc"}, which keeps images channels-last, and {"wide_weights": BYTES},
 the flash that weights of int8 in 16 bits may take more. X.tune writes such files.
 """
 
@@ -31,8 +31,10 @@ from bmc.target import Target
 
 _KERNEL, _IREE, _INSTEAD_OF = "kernel", "iree", "instead_of"
 _LIBRARY = "library"
-_LAYOUT, _PIXELS = "layout", "pixels"
+_LAYOUT, _HWC = "layout", "hwc"
 _WIDE_WEIGHTS = "wide_weights"
+# Choices that had other names.
+_RENAMED = {"shares": "reuses", "stages": "widens", "waits": "spills"}
 # More than a loop of any kernel has, and fits IREE's attributes.
 _LARGEST_SIZE = 2**31 - 1
 # More than any flash has.
@@ -118,8 +120,8 @@ def read(path: Path, target: Target) -> Tuning:
     if not isinstance(dispatches, dict):
         raise _bad(f"'{target.isa}' in '{name}' is not an object of dispatches")
     layout = dispatches.get(_LAYOUT, "")
-    if layout not in ("", _PIXELS):
-        raise _bad(f"'{_LAYOUT}' in '{name}' is not \"{_PIXELS}\"")
+    if layout not in ("", _HWC):
+        raise _bad(f"'{_LAYOUT}' in '{name}' is not \"{_HWC}\"")
     wide_weights = dispatches.get(_WIDE_WEIGHTS)
     if wide_weights is not None and not _is_number(wide_weights, _MOST_BYTES):
         raise _bad(
@@ -130,7 +132,7 @@ def read(path: Path, target: Target) -> Tuning:
         for key, entry in dispatches.items()
         if key not in (_LAYOUT, _WIDE_WEIGHTS)
     }
-    return Tuning(name, layout == _PIXELS, wide_weights, entries)
+    return Tuning(name, layout == _HWC, wide_weights, entries)
 
 
 def _bad(message: str) -> BmcError:
@@ -157,6 +159,9 @@ def _entry(key: str, data: Any, file: str) -> Entry:
     chosen = {name: left.pop(name) for name in choice.VALUES if name in left}
     for name, value in chosen.items():
         _check(name, value, key, file)
+    for name in left:
+        if name in _RENAMED:
+            raise _bad(f"'{name}' of '{key}' in '{file}' is called '{_RENAMED[name]}' now")
     for level, sizes in left.items():
         if not isinstance(sizes, list) or not all(
             _is_number(size, _LARGEST_SIZE) for size in sizes

@@ -41,8 +41,8 @@ class ReadTest(support.FolderTest):
         self.assertEqual(sizes.levels, {"vector_common_parallel": (2, 32, 0)})
         self.assertFalse(sizes.is_own)
         self.assertEqual(self.entry({"kernel": "iree"}), tuning.Entry({}, DEFAULT, ()))
-        own = self.entry({"lmul": 4, "shares": False, "instead_of": ["0123"]})
-        self.assertEqual(own, tuning.Entry({}, Choice(lmul=4, shares=False), ("0123",)))
+        own = self.entry({"lmul": 4, "reuses": False, "instead_of": ["0123"]})
+        self.assertEqual(own, tuning.Entry({}, Choice(lmul=4, reuses=False), ("0123",)))
         self.assertTrue(own.is_own)
 
     def test_entries_about_libraries(self) -> None:
@@ -53,7 +53,7 @@ class ReadTest(support.FolderTest):
         self.assertTrue(self.entry({"kernel": "iree"}).is_iree)
 
     def test_a_function_goes_before_its_op(self) -> None:
-        data = {support.ISA: {_OP: {"lmul": 4}, "f": {"lmul": 2}, "layout": "pixels"}}
+        data = {support.ISA: {_OP: {"lmul": 4}, "f": {"lmul": 2}, "layout": "hwc"}}
         read = tuning.read(self.written(data), _ISA)
         self.assertEqual([read.of(name, _OP).choice.lmul for name in ("f", "g")], [2, 4])  # type: ignore[union-attr]
         self.assertIsNone(read.of("f0", "other"))
@@ -69,7 +69,7 @@ class ReadTest(support.FolderTest):
         self.rejects([], "'tuning.json' is not a JSON object")
         self.rejects({"rv32": {}}, "'rv32' in 'tuning.json' is not an instruction set", "rv64gc")
         self.rejects({support.ISA: 3}, f"'{support.ISA}' in 'tuning.json' is not an object")
-        self.rejects({support.ISA: {"layout": "planes"}}, "'layout'", '"pixels"')
+        self.rejects({support.ISA: {"layout": "pixels"}}, "'layout'", '"hwc"')
         self.rejects('{"rv64gc": ' + "[" * 200_000, "'tuning.json' is nested too deeply")
         for size in (-1, 1.5, True, "4096", 10**30):
             self.rejects({support.ISA: {"wide_weights": size}}, "'wide_weights'", "bytes")
@@ -100,12 +100,14 @@ class ReadTest(support.FolderTest):
             ("lmul", [4]),
             ("rows", 0),
             ("rows", 15),
-            ("shares", 1),
-            ("waits", "no"),
+            ("reuses", 1),
+            ("spills", "no"),
             ("unroll", 0),
             ("lanes", -1),
         ):
             rejects({name: value}, f"'{name}'", "not one of its values")
+        for old, new in (("shares", "reuses"), ("stages", "widens"), ("waits", "spills")):
+            rejects({old: True}, f"'{old}'", f"is called '{new}' now")
         rejects({"rows": 4, "vector_common_parallel": [2, 32, 0]}, "'rows'", "has both")
         rejects({"rows": 4, "kernel": "iree"}, "'kernel'", "has both")
         rejects({"rows": 4, "library": None}, "'rows'", "has both")
@@ -127,7 +129,7 @@ class EffectTest(support.FolderTest):
             {"lmul": 2},
             {"rows": 1},
             {"unroll": 2},
-            {"waits": True},
+            {"spills": True},
             {"kernel": "iree"},
         )
         rows = [self.compiled(entry) for entry in entries]

@@ -13,7 +13,7 @@ from bmc.kernels.tree.assembly import Assembly
 # Registers by the type and the bits of what is in them.
 Constants = dict[tuple[str, int], str]
 # Operations that round as the register vxrm says.
-_ROUNDING = {"clipped", "rounded", "scaled"}
+_ROUNDING = {"requantize", "rounding_shift", "fixed_multiply"}
 
 
 def floats(nodes: tuple[Node, ...]) -> list[tuple[str, int]]:

@@ -92,7 +92,7 @@ class Epilogue:
     def store(self, ends: bool = True) -> None:
         """Emits the store of the result; `ends` is whether elements are as wide as before afterwards in any case."""
         result = replace(self.nodes[-1], operand=RESULT)
-        self._store(len(self.nodes) - 1, result, keep=False, ends=ends or result.op != "clipped")
+        self._store(len(self.nodes) - 1, result, keep=False, ends=ends or result.op != "requantize")
 
     def compute(self, number: int) -> None:
         """Emits one of the nodes."""
@@ -103,7 +103,7 @@ class Epilogue:
             self._store(arg, node, keep=not dies)
             if dies:
                 self.groups.give(self.held.pop(arg))
-        elif node.op == "clipped":
+        elif node.op == "requantize":
             clip([self], number)
         elif node.args and (node.op != "lookup" or number < len(self.nodes) - 1):
             # The last lookup is loaded as it is stored.
@@ -343,7 +343,7 @@ class Epilogue:
         if is_half:
             self.lanes.use(self.out, 16)
             self.out.emit(rvv.truncate_float(self._name(narrow), source))
-        for bits in (16, 8) if not is_half and self.nodes[number].op != "clipped" else ():
+        for bits in (16, 8) if not is_half and self.nodes[number].op != "requantize" else ():
             self.lanes.use(self.out, bits)
             self.out.emit(rvv.truncate(self._name(narrow), source))
             source = self._name(narrow)
@@ -359,7 +359,7 @@ class Epilogue:
 
 
 def clip(rows: list[Epilogue], number: int) -> None:
-    """Emits the divisions, additions and limits of a node that is "clipped", for several rows at a time.
+    """Emits the divisions, additions and limits of a node that is "requantize", for several rows at a time.
 
     The elements are as narrow as the result's afterwards.
     """

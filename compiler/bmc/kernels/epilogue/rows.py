@@ -76,14 +76,18 @@ class _Rows:
                     loads.setdefault(arg, number)
         rows = [self._row(row, groups, frozenset(loads)) for row in range(len(self.sums))]
         # What comes between two loads of something shared is computed row by row.
-        begins = {0, *loads.values(), *(n for n, node in enumerate(nodes) if node.op == "clipped")}
+        begins = {
+            0,
+            *loads.values(),
+            *(n for n, node in enumerate(nodes) if node.op == "requantize"),
+        }
         for begin, end in itertools.pairwise((*sorted(begins), len(nodes))):
             for load, reader in loads.items():
                 if reader == begin:
                     group = rows[0].vector(load)
                     for row in rows:
                         row.held[load] = group
-            if nodes[begin].op == "clipped":
+            if nodes[begin].op == "requantize":
                 one_row.clip(rows, begin)
             else:
                 for row in rows:

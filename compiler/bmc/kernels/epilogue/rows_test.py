@@ -20,10 +20,10 @@ def clipped(*before: Node) -> tuple[Node, ...]:
     nodes = [SUM, *before]
     first = len(nodes) - 1
     nodes.append(Node("load", "i32", operand=3))
-    nodes.append(Node("scaled", "i32", (first, first + 1)))
+    nodes.append(Node("fixed_multiply", "i32", (first, first + 1)))
     nodes.append(Node("load", "i32", operand=4))
     nodes += [Node("constant", "i32", value=value) for value in (20, -100, 90)]
-    nodes.append(Node("clipped", "i8", (first + 2, *range(first + 3, first + 7))))
+    nodes.append(Node("requantize", "i8", (first + 2, *range(first + 3, first + 7))))
     return tuple(nodes)
 
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from kernel_case import KernelCase
 from products import convolution, operands, padded
 
-from bmc.kernels.padding.borders import Borders, Missing
+from bmc.kernels.padding.borders import Borders, OutOfBounds
 from bmc.kernels.problem.product import Edge, Loop, Product, Unsupported
 from bmc.kernels.schedule import gemm
 
 
-def _blocks(product: Product, most: int) -> list[tuple[int, int, Missing]]:
+def _blocks(product: Product, most: int) -> list[tuple[int, int, OutOfBounds]]:
     return Borders(product, product.rows[-1]).blocks(most)
 
 
@@ -42,8 +42,8 @@ class BordersTest(KernelCase):
     def test_several_blocks_miss_taps(self) -> None:
         """Five pixels are missing on the left, and blocks have two."""
         product = padded((4, 12), 24, 3, low=(1, 5), high=(1, 1), window=(3, 7))
-        missing = [len(each) for _, _, each in _blocks(product, 2)]
-        self.assertEqual(missing[:4], [5 + 4, 3 + 2, 1, 0])
+        out_of_bounds = [len(each) for _, _, each in _blocks(product, 2)]
+        self.assertEqual(out_of_bounds[:4], [5 + 4, 3 + 2, 1, 0])
 
     def test_the_edge_along_a_line_may_come_first(self) -> None:
         product = padded((6, 20), 24, 3)
@@ -55,7 +55,7 @@ class BordersTest(KernelCase):
         other = replace(
             product,
             rows=turned(product.rows),
-            sums=turned(product.sums),
+            summed=turned(product.summed),
             padding=replace(product.padding, edges=product.padding.edges[::-1]),
         )
         self.assertEqual(_blocks(other, 5), _blocks(product, 5))
@@ -64,9 +64,9 @@ class BordersTest(KernelCase):
     def test_a_window_of_one_pixel_declines(self) -> None:
         for window, low, high in (((1, 3), (1, 1), (0, 1)), ((3, 1), (1, 1), (1, 0))):
             product = padded((6, 9), 24, 3, low=low, high=high, window=window)
-            taps = [loop for loop in product.sums if loop.extent > 1]
+            taps = [loop for loop in product.summed if loop.extent > 1]
             with self.assertRaisesRegex(Unsupported, "one pixel"):
-                gemm.write(replace(product, sums=tuple(taps)), 256)
+                gemm.write(replace(product, summed=tuple(taps)), 256)
 
     def test_other_floats_decline(self) -> None:
         with self.assertRaisesRegex(Unsupported, "other floats"):

@@ -36,8 +36,8 @@ class Masks:
       vlen: the smallest VLEN in bits.
 
     Attributes:
-      along: the loops over taps along the innermost loop of lanes, one or none.
-      down: those along the other edge, one or none.
+      horizontal: the loops over taps along the innermost loop of lanes, one or none.
+      vertical: those along the other edge, one or none.
       is_flat: whether there is no other edge.
       slot: bytes of a mask.
       first: register with the number of a panel's first lane.
@@ -58,7 +58,7 @@ class Masks:
         edges = list(enumerate(padding.edges))
         near = [each for each in edges if step(self._grid[-1], each[0])] or edges[:1]
         others = [each for each in edges if each not in near]
-        taps = [[loop for loop in product.sums if step(loop, number)] for number, _ in edges]
+        taps = [[loop for loop in product.summed if step(loop, number)] for number, _ in edges]
         if len(near) > 1 or len(others) > 1 or max(map(len, taps)) > 1:
             raise Unsupported("an image that is padded along so many axes")
         extent = math.prod(loop.extent for loop in self._grid)
@@ -69,9 +69,9 @@ class Masks:
         (self._near,) = near
         self._far = others[0] if others else None
         self.is_flat = self._far is None
-        self.along = tuple(taps[self._near[0]])
-        self.down = tuple(taps[self._far[0]]) if self._far else ()
-        if self._extent(self.along) > _MOST_TAPS:
+        self.horizontal = tuple(taps[self._near[0]])
+        self.vertical = tuple(taps[self._far[0]]) if self._far else ()
+        if self._extent(self.horizontal) > _MOST_TAPS:
             raise Unsupported("a large window that is padded")
         self.first = out.register()
         self.positions = {
@@ -83,42 +83,42 @@ class Masks:
     @property
     def behind(self) -> int:
         """Bytes of the masks for the taps along the innermost loop of lanes, which are first."""
-        return self.slot * self._extent(self.along)
+        return self.slot * self._extent(self.horizontal)
 
     @property
     def bytes(self) -> int:
-        return self.behind * (1 + (not self.is_flat) * self._extent(self.down))
+        return self.behind * (1 + (not self.is_flat) * self._extent(self.vertical))
 
     @property
     def cost(self) -> int:
         """Instructions for the masks of a panel, about."""
-        return _INDICES + _MASK * self._extent(self.along)
+        return _INDICES + _MASK * self._extent(self.horizontal)
 
-    def start(self, firsts: Mapping[int, str]) -> None:
-        """Emits what sets the positions; `firsts` are registers with how much further along an edge they begin."""
+    def start(self, start_offsets: Mapping[int, str]) -> None:
+        """Sets the positions; `start_offsets` are registers with how much further along an edge they begin."""
         for number, edge in (self._near, *([self._far] if self._far else [])):
             if number in self.positions:
                 self._out.set(self.positions[number], -edge.low)
                 if edge.moves:
                     position = self.positions[number]
-                    self._out.emit(rvv.add(position, position, firsts[number]))
+                    self._out.emit(rvv.add(position, position, start_offsets[number]))
 
     def write(self, lanes: Lanes, to: str) -> None:
         """Emits the masks of a panel, and stores them at the address in a register. All vectors are free."""
         out = self._out
         lanes.use(out, lanes.bits)
         indices, free = self._indices(lanes)
-        names = [f"v{1 + tap}" for tap in range(self._extent(self.along))]
+        names = [f"v{1 + tap}" for tap in range(self._extent(self.horizontal))]
         with out.registers(1) as (address,):
             out.move(address, to)
-            for mask in self._compared(*self._near, self.along, indices, free, names):
+            for mask in self._compared(*self._near, self.horizontal, indices, free, names):
                 self._store(mask, address)
             if self._far is None:
                 return
 
             def all_taps(far: tuple[int, Edge]) -> None:
-                masks = ["v0"] * self._extent(self.down)
-                for mask in self._compared(*far, self.down, indices, free, masks):
+                masks = ["v0"] * self._extent(self.vertical)
+                for mask in self._compared(*far, self.vertical, indices, free, masks):
                     for other in names:
                         out.emit(rvv.and_masks(_BOTH, mask, other))
                         self._store(_BOTH, address)
@@ -133,7 +133,7 @@ class Masks:
         assert self._far is not None
         out = self._out
         number, edge = self._far
-        reach = sum((loop.extent - 1) * step(loop, number) for loop in self.down)
+        reach = sum((loop.extent - 1) * step(loop, number) for loop in self.vertical)
         with out.registers(2) as (index, limit):
             # Lanes of several images may go on in the same line of the next image.
             if len(self._grid) > 1 and step(self._grid[0], number):

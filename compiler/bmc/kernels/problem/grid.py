@@ -34,7 +34,7 @@ def as_one(grid: tuple[Loop, ...]) -> Loop:
     return Loop(count, tuple(strides))
 
 
-def anywhere(dtypes: tuple[str, ...], grid: tuple[Loop, ...]) -> set[int]:
+def gathered(dtypes: tuple[str, ...], grid: tuple[Loop, ...]) -> set[int]:
     """Returns the operands whose elements are anywhere for neighboring lanes, if these are all of a grid."""
     operands = range(RESULT, len(dtypes)) if grid else ()
     return {n for n in operands if any(factors(grid, n)[:-1])}

@@ -47,13 +47,13 @@ class Node:
     """One value of the epilogue, for all lanes of one row.
 
     Attributes:
-      op: "sum", "load", "scalar" (one number for all lanes of the row), "constant", "mulhi" (the high half of a
-        product of 32-bit integers), "carried" (its first argument, plus 1 where the second one, a sum, is less than
-        the third, a term of it, as unsigned numbers), "scaled" (a product of 32-bit integers, of which the first is
-        less than 2^29, divided by 2^31), "rounded" (its first argument, divided by 2 to the power of the second),
-        "clipped" (the same, plus the third, a constant, and limited by the fourth and fifth), "lookup" (the byte of a
-        table that its argument counts), "store" (no value: its argument is stored as another result), or the name of
-        an operation of MLIR's arith dialect. These divisions round to nearest, and up in the middle.
+      op: an operation of ops.py, or one of
+        "sum": the sum that is complete
+        "load": an element of an operand for each lane
+        "scalar": one element of an operand for all lanes of the row
+        "constant": a number
+        "lookup": the byte of a table that its argument counts
+        "store": no value; its argument is stored as another result
       dtype: "f32", "f16", "i32" or "i8", of what is in memory as it is there.
       args: numbers of the nodes it is computed from.
       operand: of a load, scalar, lookup or store, the number of the operand.
@@ -118,7 +118,7 @@ class Product:
         one, so it is the one along which a window slides.
       lanes: the loop along which `b` moves, and if possible the one along which the result is contiguous. `a` is
         contiguous, or does not move.
-      sums: loops that are summed, outermost first.
+      summed: loops that are summed, outermost first.
       initial: operand with the sums' initial values for each lane, or one for each row; None for zeros.
       epilogue: the values computed from a sum; the last one is stored.
       padding: what is around the image of a convolution, None if every number that is read is in memory.
@@ -130,7 +130,7 @@ class Product:
     outer: tuple[Loop, ...]
     rows: tuple[Loop, ...]
     lanes: Loop
-    sums: tuple[Loop, ...]
+    summed: tuple[Loop, ...]
     initial: int | None
     epilogue: tuple[Node, ...]
     padding: Padding | None = None
@@ -160,7 +160,7 @@ class Product:
         return replace(self, outer=tuple(loops[:count]), rows=tuple(loops[count:]), padding=padding)
 
     @property
-    def firsts(self) -> tuple[int, ...]:
+    def start_offsets(self) -> tuple[int, ...]:
         """What a piece is told about where it begins, as in assembly.Kernel."""
         edges = self.padding.edges if self.padding else ()
         moving = (number for number, edge in enumerate(edges) if edge.moves)
@@ -192,17 +192,17 @@ class Product:
             and any(
                 loop.extent >= self.lanes.extent
                 and all(loop.strides[each] == WIDTHS[self.dtypes[each]] for each in (A, B))
-                for loop in self.sums
+                for loop in self.summed
             )
         )
 
     @property
-    def apart(self) -> dict[int, int]:
+    def strided(self) -> dict[int, int]:
         """Bytes between neighboring lanes of results, by their numbers, if they are no neighbors there."""
-        return apart(self.dtypes, self.lanes, (RESULT, *stored(self.epilogue)))
+        return strided(self.dtypes, self.lanes, (RESULT, *stored(self.epilogue)))
 
 
-def apart(dtypes: tuple[str, ...], lanes: Loop, operands: Iterable[int]) -> dict[int, int]:
+def strided(dtypes: tuple[str, ...], lanes: Loop, operands: Iterable[int]) -> dict[int, int]:
     """Returns the bytes between neighboring lanes of those operands where they move, and are no neighbors."""
     steps = {number: lanes.strides[number] for number in operands}
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bmc.kernels.problem.grid import anywhere
+from bmc.kernels.problem.grid import gathered
 from bmc.kernels.problem.product import Loop, Node, has_halves
 
 
@@ -16,7 +16,7 @@ class Reduction:
       dtypes: element type of each operand, by their numbers in the nodes; the first two are nothing.
       outer: loops around everything.
       lanes: the loop that runs in vectors.
-      sums: the other loops that are summed.
+      summed: the other loops that are summed.
       across: whether lanes are summed.
       step: what is added to the sums, which are the first node; the last one is the new sums.
       epilogue: the values computed from a sum; the last one is stored.
@@ -27,7 +27,7 @@ class Reduction:
     dtypes: tuple[str, ...]
     outer: tuple[Loop, ...]
     lanes: Loop
-    sums: tuple[Loop, ...]
+    summed: tuple[Loop, ...]
     across: bool
     step: tuple[Node, ...]
     epilogue: tuple[Node, ...]
@@ -47,9 +47,9 @@ class Reduction:
         return replace(self, outer=(*self.outer[:number], loop, *self.outer[number + 1 :]))
 
     @property
-    def anywhere(self) -> list[int]:
+    def gathered(self) -> list[int]:
         """The operands whose elements are anywhere for neighboring lanes."""
-        return sorted(anywhere(self.dtypes, self.grid))
+        return sorted(gathered(self.dtypes, self.grid))
 
     @property
     def needs_halves(self) -> bool:

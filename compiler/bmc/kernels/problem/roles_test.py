@@ -57,7 +57,7 @@ class ArrangedTest(unittest.TestCase):
         )
         self.assertFalse(swapped)
         self.assertEqual(product.lanes.extent, 20)
-        self.assertEqual(product.apart, {3: 20})
+        self.assertEqual(product.strided, {3: 20})
         read = (sums, Node("load", "f32", operand=4), Node("addf", "f32", (0, 1)))
         with self.assertRaisesRegex(Unsupported, "lanes"):
             arranged(("f32",) * 5, loops, {2}, None, read)

@@ -45,7 +45,10 @@ class Operations:
         if (rescale := rescales.read(op)) is not None:
             known[result] = self._rescale(rescale, known)
             return
-        for name_, read in (("scaled", rescales.scaled), ("rounded", rescales.rounded)):
+        for name_, read in (
+            ("fixed_multiply", rescales.scaled),
+            ("rounding_shift", rescales.rounded),
+        ):
             if (found := read(op)) is not None:
                 known[result] = self.integer(name_, *(self.value(each, known) for each in found))
                 return

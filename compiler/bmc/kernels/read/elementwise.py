@@ -11,7 +11,7 @@ from iree.compiler import ir
 from bmc.ir import ir_util
 from bmc.kernels.dtypes import TYPES
 from bmc.kernels.problem.elementwise import Elementwise
-from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported, apart
+from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported, strided
 from bmc.kernels.problem.roles import merged, needed, with_scalars
 from bmc.kernels.read.body import Operations
 from bmc.kernels.read.halves import typed
@@ -128,7 +128,7 @@ def arranged(
 
     def seems(lanes: Loop) -> float:
         outer = tuple(loop for loop in found if loop is not lanes)
-        gaps = len(apart(dtypes, lanes, range(RESULT, len(dtypes))))
+        gaps = len(strided(dtypes, lanes, range(RESULT, len(dtypes))))
         elements = lanes.extent * math.prod(loop.extent for loop in outer)
         groups = math.prod(loop.extent for loop in outer) * math.ceil(lanes.extent / _LANES)
         return groups * (_AROUND + len(nodes)) + gaps * elements * _GAP

@@ -49,7 +49,7 @@ class PaddingTest(unittest.TestCase):
         self.assertEqual(product.padding, Padding(0, -5, (Edge(1, 7), Edge(0, 9)), -27))
         self.assertEqual([loop.steps for loop in product.rows], [(2, 0), (0, 2)])
         self.assertEqual([loop.strides[0] for loop in product.rows], [54, 6])
-        self.assertEqual([loop.steps for loop in product.sums], [(1, 0), (0, 1), (0, 0)])
+        self.assertEqual([loop.steps for loop in product.summed], [(1, 0), (0, 1), (0, 0)])
 
     def test_padding_by_nothing(self) -> None:
         none = _TEXT.replace("low[1, 0, 0] high[1, 2, 0]", "low[0, 0, 0] high[0, 0, 0]")

@@ -34,7 +34,7 @@ class ReadTest(ReadCase):
         self.assertEqual(product.outer, ())
         self.assertEqual(product.rows, (Loop(4, (128, 0, 256, 0)),))
         self.assertEqual(product.lanes, Loop(64, (0, 4, 4, 4)))
-        self.assertEqual(product.sums, (Loop(32, (4, 256, 0, 0)),))
+        self.assertEqual(product.summed, (Loop(32, (4, 256, 0, 0)),))
         self.assertIsNone(product.initial)
         nodes = (Node("sum", "f32"), Node("load", "f32", operand=3), Node("addf", "f32", (0, 1)))
         self.assertEqual(product.epilogue, nodes)
@@ -99,7 +99,7 @@ class ReadTest(ReadCase):
 """
         product = self.read(text)
         self.assertEqual(product.rows, (Loop(5, (108, 0, 64)), Loop(7, (12, 0, 320))))
-        self.assertEqual([loop.extent for loop in product.sums], [3, 3, 3])
+        self.assertEqual([loop.extent for loop in product.summed], [3, 3, 3])
 
     def test_pixels_as_lanes(self) -> None:
         def planes(channels: int) -> str:
@@ -142,7 +142,7 @@ class ReadTest(ReadCase):
         self.assertEqual(product.lanes, Loop(40, (0, 12, 4, 0)))
         self.assertEqual(product.outer, (Loop(10, (0, 504, 160, 0)),))
         self.assertEqual(
-            [loop.strides[:2] for loop in product.sums], [(576, 504), (192, 12), (64, 4)]
+            [loop.strides[:2] for loop in product.summed], [(576, 504), (192, 12), (64, 4)]
         )
         self.assertEqual(product.initial, 3)
         nodes = (Node("sum", "f32"), Node("scalar", "f32", operand=3), Node("subf", "f32", (1, 0)))
@@ -238,7 +238,8 @@ class ReadTest(ReadCase):
 
         nodes = epilogue(" overflow<nsw>")
         self.assertEqual(
-            [node.op for node in nodes if node.op != "constant"], ["sum", "scaled", "clipped"]
+            [node.op for node in nodes if node.op != "constant"],
+            ["sum", "fixed_multiply", "requantize"],
         )
         values = np.array([0, 1, -1, 9991, -70_000, 2**29 - 1, 1 - 2**29, 123_456], np.int32)
         found: list[Any] = []
@@ -261,7 +262,7 @@ class ReadTest(ReadCase):
             with self.subTest(arguments=arguments):
                 self.assertEqual(epilogue(*arguments)[-1].op, "trunci")
         wraps = {node.op for node in epilogue("")}
-        self.assertFalse(wraps & {"scaled", "rounded", "clipped"})
+        self.assertFalse(wraps & {"fixed_multiply", "rounding_shift", "requantize"})
 
     def test_dispatches_that_do_more(self) -> None:
         result = followed("%r = arith.addf %a, %b : f32") + stored("result")

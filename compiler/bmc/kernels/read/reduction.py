@@ -13,8 +13,8 @@ from typing import Any
 
 from bmc.ir import ir_util
 from bmc.kernels.dtypes import TYPES, WIDTHS
-from bmc.kernels.problem.grid import anywhere, as_one
-from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported, apart
+from bmc.kernels.problem.grid import as_one, gathered
+from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported, strided
 from bmc.kernels.problem.reduction import Reduction
 from bmc.kernels.problem.roles import merged, needed, with_scalars
 from bmc.kernels.read import product
@@ -124,15 +124,15 @@ def arranged(
     loads = {node.operand for node in step if node.op == "load"}
 
     def cost(lanes: Loop) -> float:
-        gathered = loads & anywhere(dtypes, outer) if lanes is together else set()
-        gaps = len(apart(dtypes, lanes, loads)) + len(gathered)
+        elsewhere = loads & gathered(dtypes, outer) if lanes is together else set()
+        gaps = len(strided(dtypes, lanes, loads)) + len(elsewhere)
         groups = count / lanes.extent * math.ceil(lanes.extent / _LANES)
         across = math.prod(loop.extent for loop in outer) * _ACROSS if lanes in sums else 0
         return groups * (_AROUND + len(step)) + gaps * count * _GAP + across
 
     found = [loop for loop in (*outer, *sums) if loop.extent >= _FEWEST]
     together = None
-    if not any(loop in outer and not apart(dtypes, loop, loads) for loop in found):
+    if not any(loop in outer and not strided(dtypes, loop, loads) for loop in found):
         together = _together(dtypes, outer)
         found += [together] if together else []
     if not found:
@@ -167,6 +167,6 @@ def _together(dtypes: tuple[str, ...], outer: tuple[Loop, ...]) -> Loop | None:
     if len(outer) < 2:
         return None
     lanes = as_one(outer)
-    gathered = anywhere(dtypes, outer)
-    fits = RESULT not in gathered and all(WIDTHS[dtypes[number]] == 4 for number in gathered)
+    elsewhere = gathered(dtypes, outer)
+    fits = RESULT not in elsewhere and all(WIDTHS[dtypes[number]] == 4 for number in elsewhere)
     return lanes if fits and lanes.extent >= _FEWEST else None

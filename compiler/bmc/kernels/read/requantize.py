@@ -9,7 +9,7 @@ from bmc.kernels.problem.product import Node
 
 _LOW, _HIGH = -128, 127
 _LIMITS = {"maxsi": max, "minsi": min}
-_SMALL = {"mulhi", "scaled"}
+_SMALL = {"mulhi", "fixed_multiply"}
 
 
 def clipped(nodes: list[Node]) -> list[Node]:
@@ -29,7 +29,7 @@ def clipped(nodes: list[Node]) -> list[Node]:
     if nodes[number].op == "addi" and (found := _constant(nodes, number)):
         number, zero = found
     if (
-        nodes[number].op != "rounded"
+        nodes[number].op != "rounding_shift"
         or not _is_small(nodes, nodes[number].args[0])
         or low < _LOW
         or high > _HIGH
@@ -39,7 +39,7 @@ def clipped(nodes: list[Node]) -> list[Node]:
     first = len(nodes) - 1
     constants = [Node("constant", "i32", value=value) for value in (zero, low, high)]
     args = (*nodes[number].args, *range(first, first + len(constants)))
-    return [*nodes[:-1], *constants, Node("clipped", "i8", args)]
+    return [*nodes[:-1], *constants, Node("requantize", "i8", args)]
 
 
 def _constant(nodes: list[Node], number: int) -> tuple[int, int] | None:

@@ -22,14 +22,14 @@ _LIMITS = (
 )
 
 
-def _nodes(*limits: tuple[str, int], zero: int = -7, source: str = "scaled") -> list[Node]:
+def _nodes(*limits: tuple[str, int], zero: int = -7, source: str = "fixed_multiply") -> list[Node]:
     """A sum that is scaled, rounded, moved and limited, in this order."""
     nodes = [
         Node("sum", "i32"),
         Node("constant", "i32", value=2**30 + 12345),
         Node(source, "i32", (0, 1)),
         Node("constant", "i32", value=3),
-        Node("rounded", "i32", (2, 3)),
+        Node("rounding_shift", "i32", (2, 3)),
         Node("constant", "i32", value=zero),
         Node("addi", "i32", (4, 5)),
     ]
@@ -46,7 +46,7 @@ class ClipsTest(unittest.TestCase):
         for limits in itertools.permutations(_LIMITS, 3):
             nodes = _nodes(*limits)
             result = clipped(nodes)
-            found += result[-1].op == "clipped"
+            found += result[-1].op == "requantize"
             with self.subTest(limits=limits):
                 right, got = (
                     products.evaluated(tuple(each), sums, lambda _: sums)[RESULT]
@@ -57,7 +57,7 @@ class ClipsTest(unittest.TestCase):
 
     def test_what_may_wrap_around_is_left_alone(self) -> None:
         both = (("maxsi", -128), ("minsi", 127))
-        self.assertEqual(clipped(_nodes(*both))[-1].op, "clipped")
+        self.assertEqual(clipped(_nodes(*both))[-1].op, "requantize")
         for nodes in (
             _nodes(),
             _nodes(both[0]),
@@ -81,7 +81,7 @@ class ClipsTest(unittest.TestCase):
                 Node("shrsi", "i32", (0, 3)),
                 Node("addi", "i32", (2, 4)),
                 Node("constant", "i32", value=0),
-                Node("rounded", "i32", (5, 6)),
+                Node("rounding_shift", "i32", (5, 6)),
                 *(replace(node, args=tuple(arg + 3 for arg in node.args)) for node in first[5:]),
             ]
             result = clipped(nodes)
@@ -91,7 +91,7 @@ class ClipsTest(unittest.TestCase):
                     for each in (nodes, result)
                 )
                 np.testing.assert_array_equal(got, right)
-                self.assertEqual(result[-1].op == "clipped", shift == 31)
+                self.assertEqual(result[-1].op == "requantize", shift == 31)
 
 
 if __name__ == "__main__":

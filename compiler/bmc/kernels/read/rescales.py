@@ -1,6 +1,6 @@
 """Reads how 32-bit integers are multiplied by a fraction: as the high part of a product in 64 bits, rounded.
 
-What rewrites/rescales makes of a scaling has names of its own: "scaled" and "rounded" (problem/product.py).
+What rewrites/rescales makes of a scaling has names of its own: "fixed_multiply" and "rounding_shift" (ops.py).
 """
 
 from __future__ import annotations

@@ -36,13 +36,13 @@ _AGAIN = 4
 _LOADED_AHEAD = 4
 
 
-class Sums:
+class Accumulate:
     """Writes the sums of blocks.
 
     Args:
       out: receives the text.
       product: what is computed.
-      line: the innermost loop of rows.
+      inner_rows: the innermost loop of rows.
       borders: those of the image.
       masks: those of the lanes, None if all of them are in the image.
       choice: whether the taps of a window share loads, which takes registers with addresses, and how many steps
@@ -57,7 +57,7 @@ class Sums:
         self,
         out: Assembly,
         product: Product,
-        line: Loop,
+        inner_rows: Loop,
         borders: Borders,
         masks: Masks | None,
         choice: Choice,
@@ -65,31 +65,35 @@ class Sums:
     ) -> None:
         self._out = out
         self._product = product
-        self._line = line
+        self._inner_rows = inner_rows
         self._turns = turns
         self._unroll = choice.unroll
-        self._shares = bool(choice.shares)
+        self._shares = bool(choice.reuses)
         self._borders = borders
         self._masks = masks
-        crossing = [loop for loop in product.sums if borders.crossed(loop)]
-        crossing += (*masks.down, *masks.along) if masks else ()
-        self._taps, others = _window(product, line, borders.across, crossing, bool(choice.shares))
+        crossing = [loop for loop in product.summed if borders.crossed(loop)]
+        crossing += (*masks.vertical, *masks.horizontal) if masks else ()
+        self._taps, others = _window(
+            product, inner_rows, borders.horizontal, crossing, bool(choice.reuses)
+        )
         # Those of which each iteration may lie outside come first.
         self._loops = (*crossing, *others)
         # Where there are masks: the loops of panels that are near the other edge, and those with the same mask.
         self._near, self._others = self._loops, others
         if masks and not masks.is_flat:
             none = Loop(1, (0,) * len(product.dtypes))
-            self._others = merged([*masks.down, *others]) or (none,)
-            self._loops = (*masks.along, *self._others)
+            self._others = merged([*masks.vertical, *others]) or (none,)
+            self._loops = (*masks.horizontal, *self._others)
         self._columns = Columns(
             out, product, masks is not None, self._taps, (self._loops[-1], self._near[-1])
         )
         # Whether both operands have lanes.
-        self.pairs = product.lanes.strides[A] != 0
-        if self.pairs and math.prod(loop.extent for loop in product.sums) > _MOST_PAIRS:
+        self.is_depthwise = product.lanes.strides[A] != 0
+        if self.is_depthwise and math.prod(loop.extent for loop in product.summed) > _MOST_PAIRS:
             raise Unsupported("a large window")
-        if (product.scheme.extends_floats and masks) or (product.scheme.extends_a and self.pairs):
+        if (product.scheme.extends_floats and masks) or (
+            product.scheme.extends_a and self.is_depthwise
+        ):
             raise Unsupported("an image of f16 with weights of f32")
 
     @property
@@ -107,36 +111,40 @@ class Sums:
 
     def cost(self, most: int, lmul: int, lanes: int) -> float:
         """Returns the instructions for each row in blocks of at most so many, without those of loops."""
-        steps = math.prod(loop.extent for loop in self._product.sums) // self._taps.extent
-        blocks = math.ceil(self._line.extent / most)
+        steps = math.prod(loop.extent for loop in self._product.summed) // self._taps.extent
+        blocks = math.ceil(self._inner_rows.extent / most)
         column = self._columns.cost(lmul, lanes)
-        if self.pairs:
-            return steps * self._pairs(most, lmul, column) / self._line.extent
-        executed = steps * self._step(math.ceil(self._line.extent / blocks), column)
+        if self.is_depthwise:
+            return steps * self._pairs(most, lmul, column) / self._inner_rows.extent
+        executed = steps * self._step(math.ceil(self._inner_rows.extent / blocks), column)
         executed += (
-            _MASKED * math.prod(each.extent for each in self._masks.along) if self._masks else 0
+            _MASKED * math.prod(each.extent for each in self._masks.horizontal)
+            if self._masks
+            else 0
         )
         again = _AGAIN if self._turns > 1 else 0
-        return self._turns * (blocks * executed / self._line.extent + again)
+        return self._turns * (blocks * executed / self._inner_rows.extent + again)
 
     def floats(self, rows: int) -> int:
         """Returns how many numbers of `a` are in float registers at a time, at most, in blocks of so many rows."""
-        if self.pairs or not self._product.scheme.is_float:
+        if self.is_depthwise or not self._product.scheme.is_float:
             return 0
-        return min(len(offsets(self._line, self._taps, rows)), rows + self._taps.extent)
+        return min(len(offsets(self._inner_rows, self._taps, rows)), rows + self._taps.extent)
 
     def _pairs(self, most: int, lmul: int, column: float) -> float:
         """Instructions at the taps along a line, in all blocks of a line of rows; arguments as of the two beside."""
         scheme = self._product.scheme
         total = 0.0
-        for count, rows, missing in self._borders.blocks(most):
+        for count, rows, out_of_bounds in self._borders.blocks(most):
             free = (
                 depthwise.weights(lmul, REGISTERS - rows * lmul, scheme.widens)
                 if self._shares
                 else 0
             )
             load = (2 if scheme.extends_a or scheme.extends_floats else column, column)
-            total += count * depthwise.cost(self._line, self._taps, (rows, missing), load, free)
+            total += count * depthwise.cost(
+                self._inner_rows, self._taps, (rows, out_of_bounds), load, free
+            )
         return total
 
     def _step(self, rows: int, column: float) -> float:
@@ -147,13 +155,13 @@ class Sums:
           column: instructions to load a group of `b`.
         """
         taps = self._taps.extent
-        return len(offsets(self._line, self._taps, rows)) + taps * (column + rows)
+        return len(offsets(self._inner_rows, self._taps, rows)) + taps * (column + rows)
 
     def write(self, block: Block, a: str, b: str) -> None:
         """Emits the sums of a block, whose operands begin at the addresses in two registers."""
-        if self.pairs:
-            depthwise.Pairs(
-                self._out, self._product, self._line, self._borders, self._shares
+        if self.is_depthwise:
+            depthwise.Depthwise(
+                self._out, self._product, self._inner_rows, self._borders, self._shares
             ).write(block, a, b)
         else:
             self._write(block, a, b)
@@ -209,7 +217,7 @@ class Sums:
             near = replace(
                 far,
                 innermost=innermost,
-                masked=len(self._near) - len(masks.down) - len(masks.along),
+                masked=len(self._near) - len(masks.vertical) - len(masks.horizontal),
             )
 
             def all_masks() -> None:
@@ -245,7 +253,7 @@ class Sums:
             move(inner.extent)
 
         def outside() -> None:
-            if at.block.filler:
+            if at.block.pad_value:
                 self._nested(tuple(rest), 1, replace(at, block=at.block.outside))
                 move(inner.extent)
             else:
@@ -270,11 +278,11 @@ class Sums:
         out.emit(rvv.load_mask("v0", block.masks))
         out.add(block.masks, masks.slot)
         wide = f"v{self._columns.wide(block.lanes.lmul)}"
-        out.emit(rvv.splat(wide, block.filler) if block.filler else rvv.zeros(wide))
+        out.emit(rvv.splat(wide, block.pad_value) if block.pad_value else rvv.zeros(wide))
 
     def groups(self, lmul: int) -> int:
         """Returns how many groups of so many registers the sums leave free."""
-        if self.pairs:
+        if self.is_depthwise:
             # Of both operands, and what they are widened from.
             return 2 + (lmul == 1 and not self._product.scheme.is_float)
         return self._columns.groups(lmul)
@@ -300,15 +308,17 @@ class Sums:
         for tap, column in enumerate(at.b):
             self._columns.load(column, at.block, at.innermost, number, count)
             later = self._offsets(at.block, tap + 1)
-            missing = at.block.missing
+            out_of_bounds = at.block.out_of_bounds
             for row, register in enumerate(at.block.registers):
-                if (row, tap) in missing:
-                    if at.block.filler:
-                        out.emit(rvv.multiply_add("vwmacc", f"v{register}", at.block.filler, "v0"))
+                if (row, tap) in out_of_bounds:
+                    if at.block.pad_value:
+                        out.emit(
+                            rvv.multiply_add("vwmacc", f"v{register}", at.block.pad_value, "v0")
+                        )
                     continue
                 offset = self._offset(row, tap)
                 rows = range(row, len(at.block.registers))
-                wanted = [self._offset(r, tap) for r in rows if (r, tap) not in missing]
+                wanted = [self._offset(r, tap) for r in rows if (r, tap) not in out_of_bounds]
                 if row == 0 or offset not in numbers:
                     self._numbers(wanted, away, at, numbers)
                 multiply, number_ = self._product.scheme.multiply, numbers[offset]
@@ -347,12 +357,12 @@ class Sums:
             self._offset(row, tap)
             for row in rows
             for tap in taps
-            if (row, tap) not in block.missing
+            if (row, tap) not in block.out_of_bounds
         )
         return sorted(set(found))
 
     def _offset(self, row: int, tap: int) -> int:
-        return row * self._line.strides[A] + tap * self._taps.strides[A]
+        return row * self._inner_rows.strides[A] + tap * self._taps.strides[A]
 
 
 @dataclass(frozen=True)
@@ -374,17 +384,17 @@ class _Pointers:
 
 
 def _window(
-    product: Product, line: Loop, across: Loop | None, crossing: list[Loop], shares: bool
+    product: Product, inner_rows: Loop, across: Loop | None, crossing: list[Loop], shares: bool
 ) -> tuple[Loop, tuple[Loop, ...]]:
     """Returns the loop over taps that read the same numbers for other rows, and the other sums without `crossing`.
 
     Taps that lie outside of the image for some rows are that loop.
     """
     none = Loop(1, (0,) * len(product.dtypes))
-    left = [loop for loop in product.sums if loop not in crossing]
+    left = [loop for loop in product.summed if loop not in crossing]
     best = none
     for loop in left if shares else ():
-        if overlap(line, loop, 3) < 1 and (best is none or loop.extent > best.extent):
+        if overlap(inner_rows, loop, 3) < 1 and (best is none or loop.extent > best.extent):
             best = loop
     best = across or best
     return best, merged([loop for loop in left if loop is not best]) or (none,)

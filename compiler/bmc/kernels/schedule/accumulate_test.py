@@ -109,7 +109,7 @@ class SumsTest(KernelCase):
     def test_a_window_of_one_column(self) -> None:
         """Neighboring rows of a block are those that the window slides over."""
         square = convolution(9, 24, 8, "i8")
-        down, across, channels = square.sums
+        down, across, channels = square.summed
         y, x = square.rows
         for taps, line in ((down, y), (across, x)):
             product, swapped = arranged(

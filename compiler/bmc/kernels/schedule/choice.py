@@ -15,10 +15,10 @@ VALUES: dict[str, tuple[int, ...] | tuple[bool, ...]] = {
     "lanes": tuple(range(8)),
     "lmul": (1, 2, 4, 8),
     "rows": tuple(range(1, 15)),
-    "shares": (False, True),
-    "stages": (False, True),
+    "reuses": (False, True),
+    "widens": (False, True),
     "unroll": tuple(range(1, 65)),
-    "waits": (False, True),
+    "spills": (False, True),
 }
 # How many starts are refined, and loops that are tried as lanes.
 _REFINED = 4
@@ -36,19 +36,19 @@ class Choice:
       lanes: which of the loops that could run in vectors does, from 0, the one that is preferred.
       lmul: registers of the widest group.
       rows: rows of a block, at most.
-      shares: whether the taps of a window share loads.
-      stages: whether the second operand waits in 16 bits for all rows.
+      reuses: whether the taps of a window share loads.
+      widens: whether the second operand waits in 16 bits for all rows.
       unroll: steps of the innermost sum in one turn of its loop.
-      waits: whether sums wait in memory for the operations behind them.
+      spills: whether sums wait in memory for the operations behind them.
     """
 
     lanes: int | None = None
     lmul: int | None = None
     rows: int | None = None
-    shares: bool | None = None
-    stages: bool | None = None
+    reuses: bool | None = None
+    widens: bool | None = None
     unroll: int | None = None
-    waits: bool | None = None
+    spills: bool | None = None
 
     def described(self) -> dict[str, Any]:
         """Returns what is chosen, by name."""
@@ -100,7 +100,7 @@ def proposals(write: Callable[[Choice], Kernel], most: int) -> tuple[Proposal, .
 
     add(_starts())
     add(Choice(unroll=unroll) for unroll in _UNROLLS)
-    add(Choice(stages=stages) for stages in (False, True))
+    add(Choice(widens=widens) for widens in (False, True))
     for start in [Proposal(DEFAULT, default.executed), *best()[:_REFINED]]:
         add(dataclasses.replace(start.choice, rows=rows) for rows in VALUES["rows"])
     return (Proposal(DEFAULT, default.executed), *best()[:most])
@@ -109,6 +109,6 @@ def proposals(write: Callable[[Choice], Kernel], most: int) -> tuple[Proposal, .
 def _starts() -> Iterator[Choice]:
     for lanes in (None, *range(1, _MOST_LANES)):
         for lmul in (None, *VALUES["lmul"]):
-            for shares in (None, False, True):
-                for waits in (None, False, True):
-                    yield Choice(lanes=lanes, lmul=lmul, shares=shares, waits=waits)
+            for reuses in (None, False, True):
+                for spills in (None, False, True):
+                    yield Choice(lanes=lanes, lmul=lmul, reuses=reuses, spills=spills)

@@ -51,8 +51,8 @@ class ChoiceTest(KernelCase):
             return text
 
         self.assertNotIn(", m8,", changed(Choice(lmul=4)))
-        self.assertIn("vse32.v v", changed(Choice(waits=True)))
-        for chosen in (Choice(rows=1), Choice(shares=False), Choice(unroll=1)):
+        self.assertIn("vse32.v v", changed(Choice(spills=True)))
+        for chosen in (Choice(rows=1), Choice(reuses=False), Choice(unroll=1)):
             changed(chosen)
         self.assertEqual(gemm.write(product, _VLEN, DEFAULT), default)
 
@@ -87,7 +87,7 @@ class ChoiceTest(KernelCase):
             Choice(lmul=4, rows=2).require("lmul", "lanes")
         it = matmul(7, 40, 9)
         with self.assertRaisesRegex(Unsupported, "loops that can be lanes"):
-            arranged(it.dtypes, [*it.rows, it.lanes, *it.sums], {2}, None, it.epilogue, number=9)
+            arranged(it.dtypes, [*it.rows, it.lanes, *it.summed], {2}, None, it.epilogue, number=9)
 
 
 if __name__ == "__main__":

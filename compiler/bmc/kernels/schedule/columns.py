@@ -113,16 +113,16 @@ class Columns:
         first += max(1, lmul // 2) if extends else 0
         if number % most == 0:
             steps = min(most, count - number)
-            apart = block.constants.get(product.lanes.strides[B], "")
+            stride = block.constants.get(product.lanes.strides[B], "")
             if product.is_contiguous:
                 out.emit(rvv.transfer(False, width, f"v{first}", column, masked))
             elif steps == 1:
-                out.emit(rvv.transfer_strided(False, width, f"v{first}", column, apart, masked))
+                out.emit(rvv.transfer_strided(False, width, f"v{first}", column, stride, masked))
             else:
                 # These may take longer if their elements have not the current width.
                 policy = "mu" if masked else "ma"
                 block.lanes.use(out, 8, policy)
-                out.emit(rvv.load_segments(steps, 8, f"v{first}", column, apart, masked))
+                out.emit(rvv.load_segments(steps, 8, f"v{first}", column, stride, masked))
                 block.lanes.use(out, 16, policy)
             step = innermost.strides[B] * steps
             out.add(column, step, block.constants.get(step, ""))

@@ -29,14 +29,14 @@ class ColumnsTest(KernelCase):
             for stride in (1, 3):
                 inner = replace(sums[1], strides=(stride, *sums[1].strides[1:]))
                 with self.subTest(size=size, gap=gap, channels=channels, stride=stride):
-                    self.agrees(replace(product, sums=(sums[0], inner)))
+                    self.agrees(replace(product, summed=(sums[0], inner)))
         text = gemm.write(planes(24, 9, 1, "i8", 3), 256).text
         self.assertNotIn("vlsseg", text)
 
     def test_lanes_that_are_apart_are_read_for_more_rows(self) -> None:
         """In smaller groups, of which more stay in registers."""
         for gap, group in ((1, "m8"), (6, "m4")):
-            text = gemm.write(planes(128, 12, 1, "i8", gap), 256, Choice(stages=False)).text
+            text = gemm.write(planes(128, 12, 1, "i8", gap), 256, Choice(widens=False)).text
             self.assertEqual(set(re.findall(r"e32, (m\d)", text)), {group})
 
 

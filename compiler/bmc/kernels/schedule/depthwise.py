@@ -12,36 +12,36 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bmc.kernels.dtypes import WIDTHS
-from bmc.kernels.padding.borders import Borders, Down, Missing, step
+from bmc.kernels.padding.borders import Borders, OutOfBounds, VerticalEdge, step
 from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
 from bmc.kernels.schedule.row_block import Block
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 
 
-class Pairs:
-    """Writes the sums of blocks. Arguments are those of Sums; `shares` is whether rows may share what they read.
+class Depthwise:
+    """Writes the sums of blocks. Arguments are those of Accumulate; `shares` tells whether rows may share loads.
 
     Raises:
       Unsupported: more than one edge is crossed from line to line.
     """
 
     def __init__(
-        self, out: Assembly, product: Product, line: Loop, borders: Borders, shares: bool
+        self, out: Assembly, product: Product, inner_rows: Loop, borders: Borders, shares: bool
     ) -> None:
         self._out = out
         self._product = product
-        self._line = line
+        self._inner_rows = inner_rows
         self._borders = borders
         self._may_share = shares
-        if len(borders.down) > 1:
+        if len(borders.vertical) > 1:
             raise Unsupported("an image that is padded along so many axes")
 
     def write(self, block: Block, a: str, b: str) -> None:
         """Emits the sums of a block, whose operands begin at the addresses in two registers."""
         out = self._out
         groups = self._groups()
-        down = self._borders.down
+        down = self._borders.vertical
         shared = self._may_share and all(self._is_shared(taps, block) for _, taps in groups)
         rows = 1 if shared else len(block.registers)
         with out.registers(rows + 1 + len(down)) as (column, *registers):
@@ -54,9 +54,9 @@ class Pairs:
             out.move(column, b)
             for row, pointer in enumerate(pointers):
                 out.move(pointer, pointers[row - 1] if row else a)
-                out.add(pointer, self._line.strides[A] if row else 0)
+                out.add(pointer, self._inner_rows.strides[A] if row else 0)
             at = _Pairs(column, pointers, limits, shared)
-            if block.missing and len(down) == 1 and len(groups) > 1:
+            if block.out_of_bounds and len(down) == 1 and len(groups) > 1:
                 self._looped(down[0], groups, block, at)
                 return
             for number, (crossings, taps) in enumerate(groups):
@@ -64,7 +64,11 @@ class Pairs:
                 self._group(crossings, [*taps, end or taps[-1]], block, at)
 
     def _looped(
-        self, edge: Down, groups: list[tuple[_Crossings, list[_Tap]]], block: Block, at: _Pairs
+        self,
+        edge: VerticalEdge,
+        groups: list[tuple[_Crossings, list[_Tap]]],
+        block: Block,
+        at: _Pairs,
     ) -> None:
         """Writes all groups as one text, which is shorter; blocks at the ends of lines are few."""
         out = self._out
@@ -81,8 +85,8 @@ class Pairs:
     def _groups(self) -> list[tuple[_Crossings, list[_Tap]]]:
         """Returns all taps, those together that cross edges from line to line at the same indices."""
         borders = self._borders
-        crossing = [loop for loop in self._product.sums if borders.crossed(loop)]
-        others = [loop for loop in self._product.sums if not borders.crossed(loop)]
+        crossing = [loop for loop in self._product.summed if borders.crossed(loop)]
+        others = [loop for loop in self._product.summed if not borders.crossed(loop)]
         groups: list[tuple[_Crossings, list[_Tap]]] = []
         for outer in _indices(crossing):
             crossings = [
@@ -94,7 +98,7 @@ class Pairs:
             for inner in _indices(others):
                 places = list(zip((*crossing, *others), (*outer, *inner), strict=True))
                 x, y = (sum(n * loop.strides[each] for loop, n in places) for each in (A, B))
-                taps.append(_Tap(x, y, sum(n for loop, n in places if loop is borders.across)))
+                taps.append(_Tap(x, y, sum(n for loop, n in places if loop is borders.horizontal)))
             groups.append((crossings, taps))
         return groups
 
@@ -108,12 +112,14 @@ class Pairs:
             self._out.emit(rvv.add_immediate(index, block.positions[edge.number], away))
             self._within(index, edge, taps, block, at)
 
-    def _within(self, index: str, edge: Down, taps: list[_Tap], block: Block, at: _Pairs) -> None:
+    def _within(
+        self, index: str, edge: VerticalEdge, taps: list[_Tap], block: Block, at: _Pairs
+    ) -> None:
         """Multiplies with the image or with what is around it, whichever is at an index along an edge."""
         out = self._out
 
         def outside() -> None:
-            if block.filler:
+            if block.pad_value:
                 self._fill(taps, block, at.column)
             out.add(at.column, taps[-1].b - taps[0].b)
             for pointer in at.rows:
@@ -137,7 +143,7 @@ class Pairs:
                 out.add(column, move)
                 out.emit(rvv.extend(2, "v0", f"v{2 * half}"))
             for register in block.registers:
-                out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.filler, "v0"))
+                out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.pad_value, "v0"))
 
         for move, alike in itertools.groupby(moves):
             out.repeat(len(list(alike)), functools.partial(one, move))
@@ -171,27 +177,27 @@ class Pairs:
         # Where each row's address goes, tap by tap.
         ways = []
         for row, pointer in enumerate(at.rows):
-            ways.append([tap.a for tap in taps if (row, tap.across) not in block.missing])
+            ways.append([tap.a for tap in taps if (row, tap.x) not in block.out_of_bounds])
             ways[row].append(end.a)
             out.add(pointer, ways[row][0] - taps[0].a)
         for tap, following in zip(taps, [*taps[1:], end], strict=True):
             load_weight(at.column, following.b - tap.b)
             for row, register in enumerate(block.registers):
-                if (row, tap.across) not in block.missing:
+                if (row, tap.x) not in block.out_of_bounds:
                     x = ways[row].pop(0)
                     load(A, image, at.rows[row], ways[row][0] - x)
                     multiply = self._product.scheme.multiply
                     out.emit(rvv.multiply_add(multiply, f"v{register}", f"v{image}", "v0"))
-                elif block.filler:
-                    out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.filler, "v0"))
+                elif block.pad_value:
+                    out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.pad_value, "v0"))
 
     def _places(self, taps: list[_Tap], block: Block) -> dict[int, list[tuple[int, int]]]:
         """Returns which rows multiply what is at each distance in `a`, with the numbers of their taps."""
         places: dict[int, list[tuple[int, int]]] = {}
         for number, tap in enumerate(taps):
             for row in range(len(block.registers)):
-                if (row, tap.across) not in block.missing:
-                    place = row * self._line.strides[A] + tap.a
+                if (row, tap.x) not in block.out_of_bounds:
+                    place = row * self._inner_rows.strides[A] + tap.a
                     places.setdefault(place, []).append((row, number))
         return dict(sorted(places.items()))
 
@@ -239,7 +245,7 @@ class Pairs:
                 out.add(at.column, taps[number].b - column)
                 column = taps[number].b
                 load_weight(held[number])
-                self._fill_missing(taps[number], held[number], block)
+                self._fill_out_of_bounds(taps[number], held[number], block)
             out.add(pointer, place - image)
             image = place
             load(A, "v0", pointer)
@@ -247,25 +253,25 @@ class Pairs:
                 out.emit(rvv.multiply_add(multiply, f"v{block.registers[row]}", "v0", held[number]))
             free += [held.pop(tap) for tap in list(held) if last[tap] == place]
         for number, tap in enumerate(taps):
-            if number not in last and block.filler:
+            if number not in last and block.pad_value:
                 out.add(at.column, tap.b - column)
                 column = tap.b
                 load(B, "v0", at.column)
-                self._fill_missing(tap, "v0", block)
+                self._fill_out_of_bounds(tap, "v0", block)
         out.add(at.column, end.b - column)
         out.add(pointer, end.a - image)
 
-    def _fill_missing(self, tap: _Tap, weight: str, block: Block) -> None:
+    def _fill_out_of_bounds(self, tap: _Tap, weight: str, block: Block) -> None:
         """Multiplies with what is read outside of the image, for the rows that are outside at a tap."""
         for row, register in enumerate(block.registers):
-            if block.filler and (row, tap.across) in block.missing:
-                self._out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.filler, weight))
+            if block.pad_value and (row, tap.x) in block.out_of_bounds:
+                self._out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.pad_value, weight))
 
 
 def cost(
-    line: Loop,
+    inner_rows: Loop,
     taps: Loop,
-    block: tuple[int, Missing],
+    block: tuple[int, OutOfBounds],
     load: tuple[float, float],
     free: int,
 ) -> float:
@@ -278,11 +284,11 @@ def cost(
       load: instructions to load a group of `a`, and one of `b`.
       free: how many groups of weights there are registers for, 0 if rows do not share what they read.
     """
-    rows, missing = block
+    rows, out_of_bounds = block
     places: dict[int, list[tuple[int, int]]] = {}
     for row, tap in itertools.product(range(rows), range(taps.extent)):
-        if (row, tap) not in missing:
-            place = row * line.strides[A] + tap * taps.strides[A]
+        if (row, tap) not in out_of_bounds:
+            place = row * inner_rows.strides[A] + tap * taps.strides[A]
             places.setdefault(place, []).append((row, tap))
     readers = [each for _, each in sorted(places.items())]
     products = sum(map(len, readers))
@@ -330,7 +336,7 @@ class _Tap:
 
     a: int
     b: int
-    across: int
+    x: int
 
 
 @dataclass(frozen=True)
@@ -340,7 +346,7 @@ class _Pairs:
     Attributes:
       column: the address in `b`.
       rows: the address in `a` for each row, or of the first one if they share what they read.
-      limits: how many indices are in the image along each edge from line to line, by its number.
+      limits: how many indices are in the image along each edge from line to inner_rows, by its number.
       shared: whether they do.
     """
 
@@ -351,7 +357,7 @@ class _Pairs:
 
 
 # Edges from line to line, and the index of a tap along each.
-_Crossings = list[tuple[Down, int]]
+_Crossings = list[tuple[VerticalEdge, int]]
 
 
 def _indices(loops: list[Loop]) -> Iterator[tuple[int, ...]]:

@@ -27,7 +27,7 @@ _PADDED: tuple[tuple[tuple[int, int], dict[str, Any]], ...] = (
 
 class PairsTest(KernelCase):
     def _executed(self, product: Product, shares: bool, rows: int = 2) -> int:
-        kernel = gemm.write(product, 256, Choice(shares=shares, rows=rows))
+        kernel = gemm.write(product, 256, Choice(reuses=shares, rows=rows))
         return self.run_kernel(kernel, products.operands(product), 256)[1].executed
 
     def test_rows_share_what_they_read(self) -> None:

@@ -83,7 +83,7 @@ def _most(dtype: str, vlen: int) -> int:
     return _LMULS[dtype] * vlen // (8 * WIDTHS[dtype])
 
 
-class Dots:
+class DotWriter:
     """Writes the sums of a line of results.
 
     Args:

@@ -12,7 +12,7 @@ from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.epilogue import one_row
 from bmc.kernels.epilogue.constants import Constants, hoisted
 from bmc.kernels.problem.elementwise import Elementwise
-from bmc.kernels.problem.product import RESULT, Loop, Unsupported, apart, has_only_halves
+from bmc.kernels.problem.product import RESULT, Loop, Unsupported, has_only_halves, strided
 from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
@@ -67,7 +67,7 @@ class _Writer:
         enough = [lmul for lmul in fits if lmul * vlen >= elementwise.lanes.extent * self._bits]
         self._lmul = (enough or fits[:1])[-1]
         self._widest = self._lmul * vlen // self._bits
-        self._apart = apart(
+        self._strided = strided(
             elementwise.dtypes, elementwise.lanes, range(RESULT, len(elementwise.dtypes))
         )
         self._constants: Constants = {}
@@ -81,7 +81,7 @@ class _Writer:
         whole, left = divmod(self._it.lanes.extent, self._widest)
         with out.registers(1) as (length,):
             count = left or self._widest
-            lanes = Lanes(count, self._lmul, length, self._apart, bits=self._bits)
+            lanes = Lanes(count, self._lmul, length, self._strided, bits=self._bits)
             if whole + bool(left) == 1:
                 self._use(lanes)
                 self._over(self._it.outer, 0, lambda: self._piece(lanes))

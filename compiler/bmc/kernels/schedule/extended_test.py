@@ -38,7 +38,7 @@ def halved(product: Product, operand: int) -> Product:
         outer=loops(product.outer),
         rows=loops(product.rows),
         lanes=loops((product.lanes,))[0],
-        sums=loops(product.sums),
+        summed=loops(product.summed),
         grid=loops(product.grid),
     )
 
@@ -50,7 +50,7 @@ class ExtendedTest(KernelCase):
             convolution(5, 24, 5, stride=2),
             padded((7, 6), 24, 3),
         ):
-            with self.subTest(lanes=product.lanes.extent, sums=len(product.sums)):
+            with self.subTest(lanes=product.lanes.extent, sums=len(product.summed)):
                 self.agrees(halved(product, B), _HARTS)
 
     def test_weights_of_depthwise_convolutions(self) -> None:

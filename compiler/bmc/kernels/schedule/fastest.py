@@ -28,17 +28,17 @@ def write(product: Product, vlen: int, choice: Choice = DEFAULT) -> Kernel:
         return kernel
 
 
-def cost(product: Product, vlen: int, behind: int) -> float:
-    """Returns about how many instructions it executes, with `behind` for each complete group of sums.
+def cost(product: Product, vlen: int, epilogue_cost: int) -> float:
+    """Returns about how many instructions it executes, with `epilogue_cost` for each complete group of sums.
 
     Raises:
       Unsupported: as write().
     """
     try:
-        found = sliding.cost(product, vlen, behind)
+        found = sliding.cost(product, vlen, epilogue_cost)
     except Unsupported:
-        return gemm.cost(product, vlen, behind)
+        return gemm.cost(product, vlen, epilogue_cost)
     try:
-        return min(found, gemm.cost(product, vlen, behind))
+        return min(found, gemm.cost(product, vlen, epilogue_cost))
     except Unsupported:
         return found

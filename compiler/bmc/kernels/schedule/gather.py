@@ -15,19 +15,19 @@ from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
 
-# Groups of registers that write() changes besides those with places.
+# Groups of registers that write() changes besides those with offsets.
 TEMPORARIES = 3
 
 
 def write(
-    out: Assembly, grid: tuple[Loop, ...], places: Mapping[int, int], lanes: Lanes, first: str
+    out: Assembly, grid: tuple[Loop, ...], offsets: Mapping[int, int], lanes: Lanes, first: str
 ) -> None:
-    """Emits the places of some lanes, in bytes.
+    """Emits the offsets of some lanes, in bytes.
 
     Args:
       out: receives the text.
       grid: the loops that lanes are made of, outermost first.
-      places: the group for each operand. The first groups are free.
+      offsets: the group for each operand. The first groups are free.
       lanes: the lanes.
       first: register with the number of the first one.
     """
@@ -37,7 +37,7 @@ def write(
     written: set[int] = set()
     for depth in range(len(grid)):
         inside = math.prod(loop.extent for loop in grid[depth + 1 :])
-        moving = {n: factor for n in places if (factor := factors(grid, n)[depth])}
+        moving = {n: factor for n in offsets if (factor := factors(grid, n)[depth])}
         if not moving:
             continue
         with out.registers(1) as (value,):
@@ -46,7 +46,7 @@ def write(
                 out.set(value, -(-(2**BITS) // inside))
                 out.emit(rvv.binary("vmulhu", runs, number, value))
             for operand, factor in moving.items():
-                group = f"v{places[operand] * lanes.lmul}"
+                group = f"v{offsets[operand] * lanes.lmul}"
                 to = product if operand in written else group
                 out.set(value, factor)
                 out.emit(rvv.binary("vmul", to, runs if inside > 1 else number, value))

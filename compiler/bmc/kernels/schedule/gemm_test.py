@@ -62,7 +62,7 @@ def wide(product: Product) -> Product:
         outer=loops(product.outer),
         rows=loops(product.rows),
         lanes=loops((product.lanes,))[0],
-        sums=loops(product.sums),
+        summed=loops(product.summed),
     )
 
 
@@ -113,7 +113,7 @@ class NestTest(KernelCase):
             padded((7, 6), 24, 3, "i8", value=-7),
             padded((7, 6), 40, 1, "i8", value=-7, depthwise=True),
         ):
-            with self.subTest(lanes=product.lanes.extent, sums=len(product.sums)):
+            with self.subTest(lanes=product.lanes.extent, sums=len(product.summed)):
                 self.agrees(wide(product), ((128, 128), (256, 256), (128, 512)))
                 executed = []
                 for each in (wide(product), product):
@@ -238,7 +238,7 @@ class NestTest(KernelCase):
             )
             self.agrees(replace(inner, outer=outer))
             # Without rows or sums: an outer product.
-            self.agrees(replace(inner, outer=outer, rows=(), sums=()))
+            self.agrees(replace(inner, outer=outer, rows=(), summed=()))
 
     def test_initial_values(self) -> None:
         for dtype, initial in (("f32", "f32"), ("i8", "i32")):
@@ -263,11 +263,11 @@ class NestTest(KernelCase):
             nodes = (
                 SUM,
                 Node("load", "i32", operand=3),
-                Node("scaled", "i32", (0, 1)),
+                Node("fixed_multiply", "i32", (0, 1)),
                 *(Node("constant", "i32", value=value) for value in values),
                 Node("load", "i32", operand=4),
                 Node("andi", "i32", (8, 4)),
-                Node("clipped", "i8", (2, 9 if shift is None else 3, 5, 6, 7)),
+                Node("requantize", "i8", (2, 9 if shift is None else 3, 5, 6, 7)),
             )
             rows, lanes = ((1, 8), (5, 24), (7, 40))[number % 3]
             product = matmul(rows, lanes, 9, "i8", needed(list(nodes)), ("i32", "i32"))
@@ -287,9 +287,9 @@ class NestTest(KernelCase):
         nodes = (
             sum_,
             replace(load, operand=4),
-            Node("rounded", "i32", (0, 1)),
+            Node("rounding_shift", "i32", (0, 1)),
             *(Node("constant", "i32", value=value) for value in (3, -128, 127)),
-            Node("clipped", "i8", (2, 1, 3, 4, 5)),
+            Node("requantize", "i8", (2, 1, 3, 4, 5)),
         )
         loops = {
             name: replace(

@@ -15,7 +15,7 @@ _MOST_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Chunks:
+class KBlocks:
     """A product that is computed in several turns.
 
     Attributes:
@@ -29,7 +29,7 @@ class Chunks:
     group: int
 
 
-def chunked(product: Product, lanes: int) -> Iterator[Chunks]:
+def k_blocked(product: Product, lanes: int) -> Iterator[KBlocks]:
     """Yields the product in 2 turns or more, for panels of at most so many lanes.
 
     Raises:
@@ -44,14 +44,14 @@ def chunked(product: Product, lanes: int) -> Iterator[Chunks]:
     rows, group = _grouped(product.rows, 8 * _MOST_BYTES // (product.scheme.bits * lanes))
     # Taps that may lie outside of the image are not cut.
     number, longest = max(
-        ((n, loop) for n, loop in enumerate(product.sums) if not any(loop.steps)),
+        ((n, loop) for n, loop in enumerate(product.summed) if not any(loop.steps)),
         key=lambda each: each[1].extent,
         default=(0, Loop(1, ())),
     )
     for turns in _divisors(longest.extent)[1:]:
         outer, inner = _cut(longest, longest.extent // turns)
-        sums = (*product.sums[:number], inner, *product.sums[number + 1 :])
-        yield Chunks(replace(product, rows=rows, sums=sums), outer, group)
+        sums = (*product.summed[:number], inner, *product.summed[number + 1 :])
+        yield KBlocks(replace(product, rows=rows, summed=sums), outer, group)
 
 
 def _grouped(rows: tuple[Loop, ...], most: int) -> tuple[tuple[Loop, ...], int]:

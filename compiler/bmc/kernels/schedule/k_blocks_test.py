@@ -14,14 +14,14 @@ from products import SUM, convolution, expected, matmul, operands, padded, padde
 from bmc.kernels.problem.product import Node, Product, Unsupported
 from bmc.kernels.schedule import gemm
 from bmc.kernels.schedule.choice import Choice
-from bmc.kernels.schedule.k_blocks import chunked
+from bmc.kernels.schedule.k_blocks import k_blocked
 from bmc.kernels.tree.assembly import Kernel
 
 _VLENS = ((256, 256), (128, 512))
 
 
 def staged(product: Product, vlen: int) -> Kernel:
-    return gemm.write(product, vlen, Choice(stages=True))
+    return gemm.write(product, vlen, Choice(widens=True))
 
 
 class ChunksTest(KernelCase):
@@ -35,7 +35,7 @@ class ChunksTest(KernelCase):
         ):
             with self.subTest(rows=rows, lanes=lanes):
                 product = matmul(rows, lanes, sums, "i8")
-                first = next(chunked(product, min(lanes, 64)))
+                first = next(k_blocked(product, min(lanes, 64)))
                 loops = first.product.rows
                 self.assertEqual(math.prod(each.extent for each in loops[: -first.group]), groups)
                 self.agrees(product, _VLENS, staged)
@@ -53,7 +53,7 @@ class ChunksTest(KernelCase):
     def test_groups_of_lines_of_a_padded_image(self) -> None:
         """The second group begins five lines below the first one, as far from the edges."""
         product = padded((10, 8), 64, 24, "i8", value=-7)
-        first = next(chunked(product, 64))
+        first = next(k_blocked(product, 64))
         self.assertEqual([loop.extent for loop in first.product.rows], [2, 5, 8])
         self.agrees(product, ((256, 256),), staged)
 
@@ -67,7 +67,7 @@ class ChunksTest(KernelCase):
         product = matmul(48, 64, 384, "i8")
         executed = []
         for stages in (False, True):
-            kernel = gemm.write(product, 256, Choice(stages=stages))
+            kernel = gemm.write(product, 256, Choice(widens=stages))
             executed.append(self.run_kernel(kernel, operands(product), 256)[1].executed)
         self.assertLess(executed[1], 0.96 * executed[0])
         self.assertEqual(gemm.write(product, 256).text, staged(product, 256).text)
@@ -91,22 +91,22 @@ class ChunksTest(KernelCase):
     def test_sums_that_shall_not_wait_have_none(self) -> None:
         product = matmul(48, 64, 384, "i8")
         with self.assertRaisesRegex(Unsupported, "waits in 16 bits"):
-            gemm.write(product, 256, Choice(stages=True, waits=False))
-        never = gemm.write(product, 256, Choice(waits=False))
+            gemm.write(product, 256, Choice(widens=True, spills=False))
+        never = gemm.write(product, 256, Choice(spills=False))
         self.assertEqual(
-            never.text, gemm.write(product, 256, Choice(stages=False, waits=False)).text
+            never.text, gemm.write(product, 256, Choice(widens=False, spills=False)).text
         )
         self.assertEqual(never.scratch, 0)
         self.assertGreater(gemm.write(product, 256).scratch, 0)
 
     def test_a_group_of_rows_fits(self) -> None:
         for rows, lanes in ((1225, 64), (289, 64), (7, 32), (3136, 24)):
-            for each in chunked(matmul(rows, lanes, 64, "i8"), lanes):
+            for each in k_blocked(matmul(rows, lanes, 64, "i8"), lanes):
                 loops = each.product.rows
                 group = math.prod(loop.extent for loop in loops[-each.group :])
                 self.assertLessEqual(4 * lanes * group, 16 * 1024)
                 self.assertEqual(math.prod(loop.extent for loop in loops), rows)
-                self.assertEqual(each.loop.extent * each.product.sums[0].extent, 64)
+                self.assertEqual(each.loop.extent * each.product.summed[0].extent, 64)
 
     def test_what_makes_no_chunks(self) -> None:
         for product, reason in (

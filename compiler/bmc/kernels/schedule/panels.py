@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from bmc.kernels.epilogue import one_row
 from bmc.kernels.problem.product import Loop, Product, Unsupported
-from bmc.kernels.schedule.accumulate import Sums
+from bmc.kernels.schedule.accumulate import Accumulate
 from bmc.kernels.schedule.choice import Choice
 from bmc.kernels.schedule.row_block import REGISTERS
 
@@ -24,25 +24,28 @@ class Panel:
     """`count` neighboring pieces of `lanes` lanes, each in groups of `lmul` registers, `rows` rows at a time.
 
     Attributes:
-      behind: LMUL of the epilogue. Its rows of sums are in memory, so that it has all registers; 0 if they are not.
+      epilogue_lmul: LMUL of the epilogue where accumulators are spilled, so that it has all registers; 0 where they are
+        not.
       cost: instructions for each row, about.
     """
 
     lanes: int
     lmul: int
     rows: int
-    behind: int
+    epilogue_lmul: int
     cost: float
     count: int = 1
 
 
-def cut(product: Product, sums: Sums, line: Loop, vlen: int, choice: Choice) -> list[Panel]:
+def cut(
+    product: Product, accumulate: Accumulate, inner_rows: Loop, vlen: int, choice: Choice
+) -> list[Panel]:
     """Cuts the lanes so that all rows of them cost the fewest instructions.
 
     Args:
       product: what is computed.
-      sums: writes its sums.
-      line: the innermost loop of rows.
+      sums: writes its accumulate.
+      inner_rows: the innermost loop of rows.
       vlen: the smallest VLEN in bits.
       choice: of the widest group, of rows, and of where sums wait.
 
@@ -51,7 +54,9 @@ def cut(product: Product, sums: Sums, line: Loop, vlen: int, choice: Choice) -> 
     """
     largest = choice.lmul or LMULS[-1]
     ways = [lmul for lmul in LMULS if lmul <= largest]
-    shapes = [s for lmul in ways for s in _shapes(product, sums, line, lmul, vlen, choice)]
+    shapes = [
+        s for lmul in ways for s in _shapes(product, accumulate, inner_rows, lmul, vlen, choice)
+    ]
     if not shapes:
         raise Unsupported("registers")
     # Most lanes are in the largest groups, unless they are apart in memory, where more rows are better.
@@ -85,7 +90,7 @@ def _cheapest(shapes: list[Panel], lanes: int) -> list[Panel]:
 
 
 def _shapes(
-    product: Product, sums: Sums, line: Loop, lmul: int, vlen: int, choice: Choice
+    product: Product, accumulate: Accumulate, inner_rows: Loop, lmul: int, vlen: int, choice: Choice
 ) -> Iterator[Panel]:
     """The panels in groups of so many registers, with their sums kept in registers and with sums in memory."""
     nodes = product.epilogue
@@ -93,26 +98,28 @@ def _shapes(
 
     def rows(groups: int) -> int:
         """How many rows of sums there are at a time in so many groups."""
-        if sums.pairs or not product.scheme.is_float:
+        if accumulate.is_depthwise or not product.scheme.is_float:
             groups = min(groups, _MOST_NUMBERS)
-        return min(groups, choice.rows or MOST_ROWS, line.extent)
+        return min(groups, choice.rows or MOST_ROWS, inner_rows.extent)
 
     def cost(most: int) -> tuple[int, float]:
         """Returns the rows of a block, and instructions for each. Fewer rows may share more of what they read."""
-        found = range(most, 0, -1) if sums.pairs else (most,)
-        costs = {each: sums.cost(each, lmul, lanes) for each in found}
+        found = range(most, 0, -1) if accumulate.is_depthwise else (most,)
+        costs = {each: accumulate.cost(each, lmul, lanes) for each in found}
         return min(costs.items(), key=lambda item: item[1])
 
     # Groups of `b`, and of `a` if it has lanes, what they are widened from, and a mask.
-    narrow = sums.groups(lmul)
+    narrow = accumulate.groups(lmul)
     most = rows(REGISTERS // lmul - max(narrow, one_row.temporaries(nodes, lmul)))
-    waits = choice.waits
-    if most > 0 and not waits:
+    spills = choice.spills
+    if most > 0 and not spills:
         best, each = cost(most)
         yield Panel(lanes, lmul, best, 0, each + len(nodes))
     fits = [each for each in LMULS if one_row.temporaries(nodes, each) < REGISTERS // each]
     more = rows(REGISTERS // lmul - narrow)
-    if more > (0 if waits else max(most, 0)) and fits and waits is not False:
-        behind = min(lmul, fits[-1])
+    if more > (0 if spills else max(most, 0)) and fits and spills is not False:
+        epilogue_lmul = min(lmul, fits[-1])
         best, each = cost(more)
-        yield Panel(lanes, lmul, best, behind, each + (len(nodes) + _AGAIN) * lmul // behind)
+        yield Panel(
+            lanes, lmul, best, epilogue_lmul, each + (len(nodes) + _AGAIN) * lmul // epilogue_lmul
+        )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bmc.kernels.epilogue import one_row
 from bmc.kernels.epilogue.constants import Constants, hoisted
-from bmc.kernels.problem.product import LANES, RESULT, Loop, Node, Unsupported, apart
+from bmc.kernels.problem.product import LANES, RESULT, Loop, Node, Unsupported, strided
 from bmc.kernels.problem.reduction import Reduction
 from bmc.kernels.schedule import dot, gather
 from bmc.kernels.tree import rvv
@@ -40,11 +40,11 @@ class _Writer:
         self._out = Assembly(len(found.dtypes) - RESULT)
         self._addresses = dict(enumerate(self._out.arguments, RESULT))
         self._scratch = self._out.argument() if found.across else ""
-        self._firsts = (LANES,) if found.lanes_move else ()
-        self._first = self._out.argument() if self._firsts else ""
+        self._start_offsets = (LANES,) if found.lanes_move else ()
+        self._first = self._out.argument() if self._start_offsets else ""
         self._constants: Constants = {}
-        # The groups with the places of operands.
-        self._places: dict[int, int] = {}
+        # The groups with the offsets of operands.
+        self._offsets: dict[int, int] = {}
 
     def kernel(self) -> Kernel:
         out, it = self._out, self._it
@@ -55,7 +55,7 @@ class _Writer:
         else:
             self._over(list(it.outer), self._lines)
         scratch = rows.extent * 4 if it.across else 0
-        return out.kernel(scratch, firsts=self._firsts)
+        return out.kernel(scratch, start_offsets=self._start_offsets)
 
     def _nodes(self) -> tuple[Node, ...]:
         """The nodes of a step, and those behind it."""
@@ -92,21 +92,21 @@ class _Writer:
         out = self._out
         widest = lmul * self._vlen // 32
         whole, left = divmod(lanes.extent, widest)
-        gaps = apart(self._it.dtypes, lanes, range(RESULT, len(self._it.dtypes)))
-        with out.registers(1) as (length,), out.registers(bool(self._places)) as first:
+        gaps = strided(self._it.dtypes, lanes, range(RESULT, len(self._it.dtypes)))
+        with out.registers(1) as (length,), out.registers(bool(self._offsets)) as first:
 
             def several(count: int) -> None:
                 out.set(length, count)
-                at = Lanes(count, lmul, length, gaps, self._places)
+                at = Lanes(count, lmul, length, gaps, self._offsets)
                 at.use(out, 32)
                 if first:
-                    gather.write(out, self._it.grid, self._places, at, first[0])
+                    gather.write(out, self._it.grid, self._offsets, at, first[0])
                     out.add(first[0], count)
                 piece(at)
                 self._move(lanes, count)
 
             if first:
-                if self._firsts:
+                if self._start_offsets:
                     out.move(first[0], self._first)
                 else:
                     out.set(first[0], 0)
@@ -121,11 +121,13 @@ class _Writer:
         it = self._it
         lmul = self._lmul(it.epilogue)
         *free, group = range(_REGISTERS // lmul)
-        self._places = {operand: free.pop() for operand in it.anywhere}
+        self._offsets = {operand: free.pop() for operand in it.gathered}
 
         def piece(lanes: Lanes) -> None:
             self._out.emit(rvv.zeros(f"v{group * lmul}"))
-            self._over(it.sums, lambda: self._emit(self._it.step, group, free, lanes, stores=False))
+            self._over(
+                it.summed, lambda: self._emit(self._it.step, group, free, lanes, stores=False)
+            )
             self._emit(it.epilogue, group, free, lanes)
 
         self._pieces(it.lanes, lmul, piece)
@@ -141,7 +143,9 @@ class _Writer:
 
         def piece(lanes: Lanes) -> None:
             out.emit(rvv.zeros(f"v{group * lmul}"))
-            self._over(it.sums, lambda: self._emit(self._it.step, group, free, lanes, stores=False))
+            self._over(
+                it.summed, lambda: self._emit(self._it.step, group, free, lanes, stores=False)
+            )
             mnemonic = _ACROSS_LANES[it.step[0].dtype]
             out.emit(rvv.reduce(mnemonic, totals, f"v{group * lmul}", totals))
 
@@ -160,9 +164,9 @@ class _Writer:
             out.add(self._scratch, 4)
             self._move(rows, 1)
 
-        found = None if it.sums else dot.read(it.step, rows, it.lanes, self._vlen)
+        found = None if it.summed else dot.read(it.step, rows, it.lanes, self._vlen)
         if found is not None:
-            dot.Dots(out, found, self._addresses, self._scratch).write(rows)
+            dot.DotWriter(out, found, self._addresses, self._scratch).write(rows)
         else:
             with out.registers(1) as (one,):
                 out.set(one, 1)
@@ -182,8 +186,8 @@ class _Writer:
         out.add(self._scratch, -4 * rows.extent)
 
     def _lmul(self, nodes: tuple[Node, ...], step: bool = True) -> int:
-        """Returns the largest groups that are enough for these nodes, for a step, and for places."""
-        held = len(self._it.anywhere)
+        """Returns the largest groups that are enough for these nodes, for a step, and for offsets."""
+        held = len(self._it.gathered)
         for lmul in (8, 4, 2, 1):
             groups = [one_row.temporaries(nodes, lmul)] if nodes else [1]
             if step:

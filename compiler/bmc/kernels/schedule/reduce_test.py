@@ -101,7 +101,7 @@ class ReductionsTest(unittest.TestCase):
     def agrees(self, it: Reduction) -> None:
         """Asserts the result of kernels for a VLEN on harts of a VLEN, on small integers."""
         results = [*it.outer] if it.across else [*it.outer, *(it.grid or [it.lanes])]
-        summed = [*it.sums, it.lanes] if it.across else [*it.sums]
+        summed = [*it.summed, it.lanes] if it.across else [*it.summed]
         loops = [*results, *summed]
         generator = np.random.default_rng(2)
         data = []
@@ -142,7 +142,7 @@ class ReductionsTest(unittest.TestCase):
             it = self.read(_TEXT.format(**dtype, **_COLUMNS))
             width = WIDTHS[dtype["type"]]
             self.assertEqual(it.lanes, Loop(70, (0, 0, 4, width, 4)))
-            self.assertEqual(it.sums, (Loop(5, (0, 0, 0, 70 * width, 0)),))
+            self.assertEqual(it.summed, (Loop(5, (0, 0, 0, 70 * width, 0)),))
             self.assertFalse(it.across)
             self.agrees(it)
 
@@ -172,7 +172,7 @@ class ReductionsTest(unittest.TestCase):
         it = self.read(_WINDOWS)
         self.assertEqual(it.dtypes[RESULT:], ("f32", "f32"))
         self.assertEqual(it.lanes, Loop(12, (0, 0, 4, 4)))
-        self.assertEqual(it.sums, (Loop(3, (0, 0, 0, 21 * 48)), Loop(3, (0, 0, 0, 48))))
+        self.assertEqual(it.summed, (Loop(3, (0, 0, 0, 21 * 48)), Loop(3, (0, 0, 0, 48))))
         self.agrees(it)
 
     def test_zeros_of_another_operation(self) -> None:

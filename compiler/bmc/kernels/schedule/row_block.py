@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bmc.kernels.padding.borders import Missing
+from bmc.kernels.padding.borders import OutOfBounds
 from bmc.kernels.problem.product import LARGEST_WINDOW
 from bmc.kernels.tree.lanes import Lanes
 
@@ -20,25 +20,27 @@ class Block:
       registers: numbers of the first vector register of each row's sums.
       lanes: the shape of these groups.
       constants: registers with distances that fit into no instruction.
-      missing: rows and taps that lie outside of the image.
+      out_of_bounds: rows and taps that lie outside of the image.
       positions: registers with the index of the first tap along each edge from line to line, by its number.
-      filler: register with what is read outside of the image, "" for zeros.
+      pad_value: register with what is read outside of the image, "" for zeros.
       masks: register with the address of the masks, "" if there are none.
     """
 
     registers: list[int]
     lanes: Lanes
     constants: dict[int, str]
-    missing: Missing
+    out_of_bounds: OutOfBounds
     positions: dict[int, str]
-    filler: str
+    pad_value: str
     masks: str
 
     @property
     def outside(self) -> Block:
         """The same block with nothing in the image."""
         rows = range(len(self.registers))
-        return replace(self, missing=frozenset((r, t) for r in rows for t in range(LARGEST_WINDOW)))
+        return replace(
+            self, out_of_bounds=frozenset((r, t) for r in rows for t in range(LARGEST_WINDOW))
+        )
 
 
 @dataclass(frozen=True)
@@ -47,16 +49,16 @@ class Place:
 
     Attributes:
       rows: how many rows a block has at most.
-      behind: LMUL of the epilogue, as in Panel.
-      constants, positions, filler, masks: as in Block.
+      epilogue_lmul: LMUL of the epilogue, as in Panel.
+      constants, positions, pad_value, masks: as in Block.
       b: register with the address of the panel in `b`.
     """
 
     rows: int
-    behind: int
+    epilogue_lmul: int
     lanes: Lanes
     constants: dict[int, str]
     positions: dict[int, str]
-    filler: str
+    pad_value: str
     masks: str
     b: str

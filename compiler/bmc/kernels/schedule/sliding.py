@@ -2,7 +2,7 @@
 
 A line of the image is loaded once for all lines of a block that read it. Taps along the line read the same group of
 registers, moved by one lane: what moves in at its end is around the image, or a pixel of the next panel. If lanes are
-several pixels apart, one instruction loads what is between them into groups of their own. So there are no masks.
+several pixels stride, one instruction loads what is between them into groups of their own. So there are no masks.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ def write(product: Product, vlen: int) -> Kernel:
       Unsupported: it is another product, or its window, stride or lines are too large.
       TooManyRegisters: the window has too many taps.
     """
-    return _Lines(product, vlen).kernel()
+    return _Sliding(product, vlen).kernel()
 
 
-def cost(product: Product, vlen: int, behind: int) -> float:
-    """Returns about how many instructions a kernel executes, with `behind` for each complete group of sums.
+def cost(product: Product, vlen: int, epilogue_cost: int) -> float:
+    """Returns about how many instructions a kernel executes, with `epilogue_cost` for each complete group of sums.
 
     Raises:
       Unsupported: as write().
     """
-    return _Lines(product, vlen).cost(behind)
+    return _Sliding(product, vlen).cost(epilogue_cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """`count` neighboring blocks of so many rows; `missing` are the lines of the image that they do not have."""
+    """`count` neighboring blocks of so many rows; `out_of_bounds` are the lines of the image that they do not have."""
 
     count: int
     rows: int
-    missing: frozenset[int]
+    out_of_bounds: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +82,23 @@ class _Panel:
     lanes: Lanes
     first: int
     weights: list[str]
-    filler: str
+    pad_value: str
 
 
-class _Lines:
+class _Sliding:
     def __init__(self, product: Product, vlen: int) -> None:
         self._product = product
         self._vlen = vlen
         self._width = WIDTHS[product.dtypes[B]]
         padding = product.padding
-        if padding is None or padding.operand != B or len(padding.edges) != 2 or product.firsts:
+        if (
+            padding is None
+            or padding.operand != B
+            or len(padding.edges) != 2
+            or product.start_offsets
+        ):
             raise Unsupported("lines of an image without padding, or of a part of one")
-        summed = [loop for loop in product.sums if loop.extent > 1]
+        summed = [loop for loop in product.summed if loop.extent > 1]
         if (
             product.rows
             or product.lanes.strides[A]
@@ -103,7 +108,7 @@ class _Lines:
             raise Unsupported("lines that several channels read")
         if product.scheme.is_float and (product.scheme.widens or product.scheme.extends_floats):
             raise Unsupported("lines of f16 whose sums are f32")
-        self._filler = int(padding.value)
+        self._pad_value = int(padding.value)
         if padding.value and product.scheme.is_float:
             raise Unsupported("an image that is padded with other floats than zeros")
         *around, self._x = product.grid
@@ -149,10 +154,10 @@ class _Lines:
         if self._along.extent * self._down.extent > left:
             raise Unsupported("lines of a window with so many taps")
 
-    def cost(self, behind: int) -> float:
+    def cost(self, epilogue_cost: int) -> float:
         planes = math.prod(loop.extent for loop in self._around)
         shape = self._shape
-        return planes * (self._cost(shape) + shape.panels * self._y.extent * behind)
+        return planes * (self._cost(shape) + shape.panels * self._y.extent * epilogue_cost)
 
     def _shapes(self) -> Iterator[_Shape]:
         """The ways to cut a plane for which there are registers."""
@@ -188,7 +193,7 @@ class _Lines:
         wide = 1 if self._product.scheme.is_float else 1 + self._stride
         total = 0
         for blocks in self._blocks(shape.rows):
-            lines = (blocks.rows - 1) * self._skip + self._down.extent - len(blocks.missing)
+            lines = (blocks.rows - 1) * self._skip + self._down.extent - len(blocks.out_of_bounds)
             moved = len(self._moves) - self._stride
             multiplied = blocks.rows * self._down.extent * self._along.extent
             behind = blocks.rows * (len(self._product.epilogue) + 3)
@@ -207,12 +212,14 @@ class _Lines:
             size = rows + (number < more)
             lines = range((size - 1) * self._skip + self._down.extent)
             start = first * self._skip
-            missing = frozenset(line for line in lines if not self._edges[0].has(start + line))
+            out_of_bounds = frozenset(
+                line for line in lines if not self._edges[0].has(start + line)
+            )
             first += size
-            if found and (found[-1].rows, found[-1].missing) == (size, missing):
-                found[-1] = _Blocks(found[-1].count + 1, size, missing)
+            if found and (found[-1].rows, found[-1].out_of_bounds) == (size, out_of_bounds):
+                found[-1] = _Blocks(found[-1].count + 1, size, out_of_bounds)
             else:
-                found.append(_Blocks(1, size, missing))
+                found.append(_Blocks(1, size, out_of_bounds))
         return found
 
     def kernel(self) -> Kernel:
@@ -225,11 +232,11 @@ class _Lines:
         out.add(self._bases[B], -self._edges[0].low * self._down.strides[B])
         take = out.take_float if product.scheme.is_float else out.register
         weights = [take() for _ in range(taps)]
-        filler = ""
-        if self._filler:
-            filler = out.register()
-            out.set(filler, self._filler)
-        self._over(self._around, lambda: self._plane(weights, filler))
+        pad_value = ""
+        if self._pad_value:
+            pad_value = out.register()
+            out.set(pad_value, self._pad_value)
+        self._over(self._around, lambda: self._plane(weights, pad_value))
         return out.kernel()
 
     def _over(self, loops: list[Loop], body: Callable[[], None]) -> None:
@@ -250,7 +257,7 @@ class _Lines:
         for base, stride in zip(self._bases, loop.strides, strict=True):
             self._out.add(base, times * stride)
 
-    def _plane(self, weights: list[str], filler: str) -> None:
+    def _plane(self, weights: list[str], pad_value: str) -> None:
         out, shape = self._out, self._shape
         self._load_weights(weights)
         done = 0
@@ -259,9 +266,9 @@ class _Lines:
             with out.registers(1) as (length,):
                 out.set(length, count)
                 lanes = Lanes(
-                    count, shape.lmul, length, self._product.apart, bits=self._product.scheme.bits
+                    count, shape.lmul, length, self._product.strided, bits=self._product.scheme.bits
                 )
-                panel = _Panel(lanes, done, weights, filler)
+                panel = _Panel(lanes, done, weights, pad_value)
                 for blocks in self._blocks(shape.rows):
 
                     def block(blocks: _Blocks = blocks, panel: _Panel = panel) -> None:
@@ -305,7 +312,7 @@ class _Lines:
                     if 0 <= number - row * self._skip < self._down.extent
                 }
                 found = {sums[row] * lanes.lmul: tap for row, tap in rows.items()}
-                if number in blocks.missing:
+                if number in blocks.out_of_bounds:
                     self._outside(found, panel)
                 elif rows:
                     out.add(line, (number - away) * self._down.strides[B])
@@ -337,11 +344,11 @@ class _Lines:
 
     def _outside(self, found: dict[int, int], panel: _Panel) -> None:
         """Multiplies with a line that is around the image."""
-        if not panel.filler:
+        if not panel.pad_value:
             return
         out = self._out
         wide = self._group(panel.lanes.lmul, 0)
-        out.emit(rvv.splat(f"v{wide}", panel.filler))
+        out.emit(rvv.splat(f"v{wide}", panel.pad_value))
         for register, down in found.items():
             for along in range(self._along.extent):
                 self._multiply(register, down, along, wide, panel)
@@ -390,7 +397,7 @@ class _Lines:
         place = lane * self._stride + phase
         slide = functools.partial(rvv.slide, f"v{to}", f"v{source}", up=lanes < 0)
         if not 0 <= panel.first * self._stride + place < self._edges[1].extent:
-            out.emit(slide(panel.filler or "zero"))
+            out.emit(slide(panel.pad_value or "zero"))
             return
         with out.registers(1) as (number,):
             out.load(number, place * self._width, line, 8 * self._width)

@@ -45,7 +45,7 @@ def _with_operands(product: Product) -> Product:
         outer=(each(channels, width), *(each(loop, 0) for loop in rest)),
         lanes=each(product.lanes, 0),
         grid=tuple(each(loop, 0) for loop in product.grid),
-        sums=tuple(replace(loop, strides=(*loop.strides, 0, 0)) for loop in product.sums),
+        summed=tuple(replace(loop, strides=(*loop.strides, 0, 0)) for loop in product.summed),
         initial=3,
         epilogue=nodes,
     )
@@ -74,9 +74,9 @@ class LinesTest(KernelCase):
         product = _depthwise((9, 16), 3)
         spread = [
             replace(loop, strides=(600 * loop.strides[0], *loop.strides[1:]))
-            for loop in product.sums
+            for loop in product.summed
         ]
-        self.agrees(replace(product, sums=tuple(spread)), write=sliding.write)
+        self.agrees(replace(product, summed=tuple(spread)), write=sliding.write)
 
     def test_one_line_without_a_loop_over_lines(self) -> None:
         product = _depthwise((3, 16), 3, low=(0, 1), high=(0, 1))

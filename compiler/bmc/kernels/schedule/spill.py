@@ -14,14 +14,14 @@ from bmc.kernels.tree.lanes import Lanes
 
 
 @dataclass(frozen=True)
-class Waiting:
+class Spill:
     """Writes their beginning, and what stores and loads them.
 
     Attributes:
       out: receives the text.
       product: what is computed.
       bases: registers with the operands' addresses.
-      line: the innermost loop of rows.
+      inner_rows: the innermost loop of rows.
       moving: operands that move from row to row.
       constants: registers with the epilogue's floats.
       vlen: the smallest VLEN in bits.
@@ -31,7 +31,7 @@ class Waiting:
     out: Assembly
     product: Product
     bases: list[str]
-    line: Loop
+    inner_rows: Loop
     moving: list[int]
     constants: Constants
     vlen: int
@@ -58,7 +58,7 @@ class Waiting:
             with out.registers(1) as (number,):
                 for row, register in enumerate((first, *others)):
                     # A float's bits are an integer's.
-                    place = row * self.line.strides[initial]
+                    place = row * self.inner_rows.strides[initial]
                     out.load(number, place, self.bases[initial], self.product.scheme.bits)
                     out.emit(rvv.splat(register, number))
 
@@ -102,7 +102,7 @@ class Waiting:
             self._piece(left, lmul)
         strides = self.product.lanes.strides
         for number in range(RESULT, len(self.bases)):
-            moved = self.line.strides[number] if number in self.moving else 0
+            moved = self.inner_rows.strides[number] if number in self.moving else 0
             self.out.add(self.bases[number], moved - count * strides[number])
 
     def _piece(self, count: int, lmul: int) -> None:
@@ -112,7 +112,7 @@ class Waiting:
         with out.registers(1) as (length,):
             out.set(length, count)
             bits = self.product.scheme.bits
-            lanes = Lanes(count, lmul, length, self.product.apart, bits=bits)
+            lanes = Lanes(count, lmul, length, self.product.strided, bits=bits)
             lanes.use(out, bits)
             out.emit(rvv.transfer(False, bits, f"v{group * lmul}", self.address))
             out.add(self.address, count * self.width)

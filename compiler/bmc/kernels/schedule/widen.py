@@ -51,11 +51,11 @@ class _Shift:
     extent: int = 0
 
 
-class TooMuch(Unsupported):
+class TooLarge(Unsupported):
     """A panel is larger than the memory in which it waits."""
 
 
-class Stage:
+class Widened:
     """Writes what comes before the rows of a panel.
 
     Args:
@@ -69,7 +69,7 @@ class Stage:
       bytes: of memory for it.
 
     Raises:
-      TooMuch: it takes more memory than there is.
+      TooLarge: it takes more memory than there is.
       Unsupported: `b` is not extended for several rows, or its image lies otherwise.
     """
 
@@ -78,17 +78,17 @@ class Stage:
             raise Unsupported("operands that are not extended for several rows")
         self._out = out
         self._vlen = vlen
-        self._apart = product.lanes.strides[B]
+        self._strided = product.lanes.strides[B]
         edges = _Edges(product)
         self._edges = edges
         # Lanes beside those of a panel that taps along a line, or along all lines, share.
         self._more = 0
         strides: dict[int, int] = {}
-        order = sorted(range(len(product.sums)), key=lambda each: product.sums[each].strides[B])
+        order = sorted(range(len(product.summed)), key=lambda each: product.summed[each].strides[B])
         separate = []
         for number in order:
-            loop = product.sums[number]
-            lanes, rest = divmod(loop.strides[B], self._apart)
+            loop = product.summed[number]
+            lanes, rest = divmod(loop.strides[B], self._strided)
             more = (loop.extent - 1) * lanes
             sharing = not rest and lanes < widest + self._more
             if sharing and edges.may_share(loop):
@@ -99,26 +99,26 @@ class Stage:
         self.bytes = (widest + self._more) * _WIDE
         for number in separate:
             strides[number] = self.bytes
-            self.bytes *= product.sums[number].extent
+            self.bytes *= product.summed[number].extent
         if self.bytes > _MOST_BYTES:
-            raise TooMuch("so much that waits in 16 bits")
+            raise TooLarge("so much that waits in 16 bits")
         self.product = replace(
             product,
             dtypes=(product.dtypes[A], "i16", *product.dtypes[B + 1 :]),
             lanes=_moved(product.lanes, _WIDE),
-            sums=tuple(_moved(loop, strides[n]) for n, loop in enumerate(product.sums)),
+            summed=tuple(_moved(loop, strides[n]) for n, loop in enumerate(product.summed)),
         )
         # A loop over what is copied has its strides in `b`, and those of what waits.
         copies = [
             replace(loop, strides=(loop.strides[B], strides[number]))
-            for number, loop in reversed([(n, product.sums[n]) for n in separate])
+            for number, loop in reversed([(n, product.summed[n]) for n in separate])
         ]
         along = next((loop for loop in copies if edges.near and step(loop, edges.near[0])), None)
         self._shifts = list(edges.shifts(along))
         self._lines = next(
             (loop for loop in copies if edges.far and step(loop, edges.far[0])), None
         )
-        most = _MOST_LOADED if self._apart > 1 else 0
+        most = _MOST_LOADED if self._strided > 1 else 0
         others = [loop for loop in copies if loop not in (along, self._lines)]
         # Neighbors that one instruction loads for each lane.
         self._fields = next(
@@ -136,7 +136,7 @@ class Stage:
         copies = math.prod(loop.extent for loop in self._loops)
         lines = self._lines.extent if self._lines else 1
         each = len(self._pieces(lanes)) * (_AROUND + copies * (_COPY + 3 * (fields - 1)))
-        gaps = copies * (lanes + self._more) * GAP if self._apart > 1 else 0
+        gaps = copies * (lanes + self._more) * GAP if self._strided > 1 else 0
         return float(len(self._shifts) * lines * (each + gaps))
 
     def write(
@@ -160,7 +160,7 @@ class Stage:
                     out.emit(rvv.lane_numbers(f"v{_NUMBERS}"))
                 for shift in self._shifts:
                     out.move(source, base)
-                    out.add(source, shift.b + begin * self._apart)
+                    out.add(source, shift.b + begin * self._strided)
                     out.move(target, to)
                     out.add(target, shift.staged + begin * _WIDE)
                     at = _Pointers(length, source, target, lmul)
@@ -293,20 +293,20 @@ class Stage:
         out = self._out
         masked = self._edges.near is not None
         fields = self._fields
-        if self._apart == 1:
+        if self._strided == 1:
             out.emit(rvv.transfer(False, 8, f"v{_NARROW}", at.source, masked))
         else:
-            with out.registers(1) as (apart,):
-                out.set(apart, self._apart)
+            with out.registers(1) as (stride,):
+                out.set(stride, self._strided)
                 if fields and fields.extent > 1:
                     # These may take longer if their elements have not the current width.
                     self._use(at.length, 8, at.lmul)
                     narrow = f"v{_NARROW}"
-                    out.emit(rvv.load_segments(fields.extent, 8, narrow, at.source, apart, masked))
+                    out.emit(rvv.load_segments(fields.extent, 8, narrow, at.source, stride, masked))
                     self._use(at.length, _BITS, at.lmul)
                 else:
                     out.emit(
-                        rvv.transfer_strided(False, 8, f"v{_NARROW}", at.source, apart, masked)
+                        rvv.transfer_strided(False, 8, f"v{_NARROW}", at.source, stride, masked)
                     )
         for field in range(fields.extent if fields else 1):
             narrow = f"v{_NARROW + field * _narrow(at.lmul)}"

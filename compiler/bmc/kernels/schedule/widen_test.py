@@ -18,7 +18,7 @@ _VLENS = ((128, 128), (256, 256), (128, 512), (1024, 1024))
 
 
 def staged(product: Product, vlen: int) -> Kernel:
-    return gemm.write(product, vlen, Choice(stages=True))
+    return gemm.write(product, vlen, Choice(widens=True))
 
 
 class StageTest(KernelCase):
@@ -64,7 +64,7 @@ class StageTest(KernelCase):
         product = padded_planes((16, 32), 16, 8, "i8")
         executed = []
         for stages in (False, True):
-            kernel = gemm.write(product, 256, Choice(stages=stages))
+            kernel = gemm.write(product, 256, Choice(widens=stages))
             executed.append(self.run_kernel(kernel, operands(product), 256)[1].executed)
             sums = kernel.text[kernel.text.index("vwmacc") :]
             self.assertEqual("vsext" in sums, not stages)
@@ -95,7 +95,7 @@ class StageTest(KernelCase):
                 staged(product, 256)
         # One block of rows reads everything once.
         product = matmul(2, 64, 9, "i8")
-        plain = gemm.write(product, 256, Choice(stages=False))
+        plain = gemm.write(product, 256, Choice(widens=False))
         self.assertEqual(gemm.write(product, 256).text, plain.text)
 
 

@@ -35,7 +35,7 @@ class Whole(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class Split:
     """A loop that is cut.
 
     Attributes:
@@ -62,7 +62,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Shares:
+class Workgroups:
     """The pieces of a kernel, one for each workgroup.
 
     Attributes:
@@ -71,7 +71,7 @@ class Shares:
       smaller: of those with one iteration less of the loop that is not cut evenly; None if all pieces are the same.
     """
 
-    cuts: tuple[Cut, ...]
+    cuts: tuple[Split, ...]
     kernel: Kernel
     smaller: Kernel | None = None
 
@@ -80,7 +80,9 @@ class Shares:
         return math.prod(cut.pieces for cut in self.cuts)
 
 
-def cut(whole: Whole, kernel: Kernel, harts: int, write: Callable[[Any], Kernel]) -> Shares | None:
+def cut(
+    whole: Whole, kernel: Kernel, harts: int, write: Callable[[Any], Kernel]
+) -> Workgroups | None:
     """Returns the pieces of which the largest takes the fewest instructions; None if it is not worth cutting.
 
     Args:
@@ -89,7 +91,7 @@ def cut(whole: Whole, kernel: Kernel, harts: int, write: Callable[[Any], Kernel]
       harts: how many harts share it: there are no more pieces.
       write: writes the kernel of a piece; raises Unsupported if there is none.
     """
-    best: Shares | None = None
+    best: Workgroups | None = None
     least = math.inf
     most = kernel.executed - _AROUND
     for cuts in ways(whole.loops, harts):
@@ -102,30 +104,33 @@ def cut(whole: Whole, kernel: Kernel, harts: int, write: Callable[[Any], Kernel]
     return best
 
 
-def ways(loops: tuple[Loop, ...], harts: int) -> list[tuple[Cut, ...]]:
+def ways(loops: tuple[Loop, ...], harts: int) -> list[tuple[Split, ...]]:
     """Returns the ways to cut one loop or two, those with the smallest pieces first."""
     ways = sorted(_all_ways(loops, harts), key=_largest)
     return [way for way in ways if _largest(way) <= _LARGER * _largest(ways[0])][:_MOST_WAYS]
 
 
-def _all_ways(loops: tuple[Loop, ...], harts: int) -> Iterator[tuple[Cut, ...]]:
+def _all_ways(loops: tuple[Loop, ...], harts: int) -> Iterator[tuple[Split, ...]]:
     long = [(number, loop) for number, loop in enumerate(loops) if loop.extent > 1]
     for number, loop in long:
-        yield (Cut(number, loop, min(harts, loop.extent)),)
+        yield (Split(number, loop, min(harts, loop.extent)),)
     for (first, outer), (second, inner) in combinations(long, 2):
         for pieces in range(2, min(harts // 2, outer.extent) + 1):
-            way = Cut(first, outer, pieces), Cut(second, inner, min(harts // pieces, inner.extent))
+            way = (
+                Split(first, outer, pieces),
+                Split(second, inner, min(harts // pieces, inner.extent)),
+            )
             # Otherwise there would be pieces of four sizes.
             if not (way[0].more and way[1].more):
                 yield way
 
 
-def _largest(way: tuple[Cut, ...]) -> float:
+def _largest(way: tuple[Split, ...]) -> float:
     """Returns the largest piece as a part of the whole."""
     return math.prod(cut.largest / cut.loop.extent for cut in way)
 
 
-def written(whole: Whole, cuts: tuple[Cut, ...], write: Callable[[Any], Kernel]) -> Shares:
+def written(whole: Whole, cuts: tuple[Split, ...], write: Callable[[Any], Kernel]) -> Workgroups:
     """Returns the pieces of one way to cut; raises Unsupported if one of them has no kernel."""
 
     def piece(extents: list[int]) -> Kernel:
@@ -136,5 +141,5 @@ def written(whole: Whole, cuts: tuple[Cut, ...], write: Callable[[Any], Kernel])
 
     largest = piece([cut.largest for cut in cuts])
     if not any(cut.more for cut in cuts):
-        return Shares(cuts, largest)
-    return Shares(cuts, largest, piece([cut.least for cut in cuts]))
+        return Workgroups(cuts, largest)
+    return Workgroups(cuts, largest, piece([cut.least for cut in cuts]))

@@ -19,7 +19,7 @@ from bmc.kernels.problem.product import LANES, RESULT, Loop, Unsupported
 from bmc.kernels.read import reduction
 from bmc.kernels.read.elementwise import read as read_elementwise
 from bmc.kernels.schedule import elementwise, fastest, reduce, workgroups
-from bmc.kernels.schedule.workgroups import Cut, Shares
+from bmc.kernels.schedule.workgroups import Split, Workgroups
 from bmc.kernels.tree.assembly import Kernel
 
 _VLEN = 128
@@ -53,13 +53,13 @@ func.func @f(%to_x: memref<6x20xf32>, %to_y: memref<20x6xf32>) {
 
 
 class SharesTest(unittest.TestCase):
-    def run_pieces(self, cut: Shares, data: list[Array], skipped: int) -> list[Array]:
+    def run_pieces(self, cut: Workgroups, data: list[Array], skipped: int) -> list[Array]:
         """Returns the operands after all workgroups, which run in an order of their own."""
         data = [array.copy() for array in data]
         numbers = list(every(*(range(each.pieces) for each in cut.cuts)))
         self.assertEqual(len(numbers), cut.workgroups)
         for pieces in reversed(numbers):
-            firsts = [
+            start_offsets = [
                 piece * each.least + min(piece, each.more)
                 for piece, each in zip(pieces, cut.cuts, strict=True)
             ]
@@ -68,7 +68,7 @@ class SharesTest(unittest.TestCase):
                 for piece, each in zip(pieces, cut.cuts, strict=True)
             )
             kernel = cut.smaller if small and cut.smaller else cut.kernel
-            begun = list(zip(firsts, [each.loop for each in cut.cuts], strict=True))
+            begun = list(zip(start_offsets, [each.loop for each in cut.cuts], strict=True))
             moved = [
                 sum(first * loop.strides[number + skipped] for first, loop in begun)
                 for number in range(len(data))
@@ -86,7 +86,7 @@ class SharesTest(unittest.TestCase):
     ) -> None:
         told = [
             begun[-1][0] if edge == LANES else sum(n * loop.steps[edge] for n, loop in begun)
-            for edge in kernel.firsts
+            for edge in kernel.start_offsets
         ]
         scratch = [np.full(kernel.scratch, 0x77, np.uint8)] if kernel.scratch else []
         result = RESULT - skipped
@@ -165,7 +165,10 @@ class SharesTest(unittest.TestCase):
             (turned, lambda part: elementwise.write(part, _VLEN, 64)),
         ):
             with self.subTest(whole=whole):
-                loops = [*(getattr(whole, "grid", ()) or whole.loops), *getattr(whole, "sums", ())]
+                loops = [
+                    *(getattr(whole, "grid", ()) or whole.loops),
+                    *getattr(whole, "summed", ()),
+                ]
                 generator = np.random.default_rng(3)
                 data = []
                 for number in range(RESULT, len(whole.dtypes)):
@@ -175,7 +178,7 @@ class SharesTest(unittest.TestCase):
                 self.assertGreater(self.agrees(whole, write, data, skipped=RESULT), 1)
 
     def test_the_largest_piece_is_as_small_as_can_be(self) -> None:
-        def cut(whole: Any, harts: int) -> Shares | None:
+        def cut(whole: Any, harts: int) -> Workgroups | None:
             kernel = fastest.write(whole, _VLEN)
             return workgroups.cut(whole, kernel, harts, lambda part: fastest.write(part, _VLEN))
 
@@ -195,7 +198,7 @@ class SharesTest(unittest.TestCase):
 
     def test_pieces_of_two_sizes(self) -> None:
         loop = Loop(17, (4, 0, 4))
-        cut = Cut(0, loop, 4)
+        cut = Split(0, loop, 4)
         self.assertEqual((cut.least, cut.more, cut.largest), (4, 1, 5))
         ways = workgroups.ways((loop, Loop(6, (0, 4, 4))), 4)
         for way in ways:

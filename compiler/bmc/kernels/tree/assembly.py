@@ -32,14 +32,14 @@ class Kernel:
     Attributes:
       text: the instructions.
       arguments: registers with the operands' addresses, one more for a buffer of `scratch` bytes, if it has any, and
-        those with `firsts`.
+        those with `start_offsets`.
       clobbered: other registers that it changes.
       scratch: bytes of memory that it needs.
       in_memory: whether there is one argument only, the address of a table with the operands' addresses.
-      executed: instructions that it executes: the most, where that depends on indices or on `firsts`.
+      executed: instructions that it executes: the most, where that depends on indices or on `start_offsets`.
       nodes: its loops and branches.
-      firsts: of a piece of a kernel, what it is told about where it begins: an edge of the product's padding, by its
-        number, or LANES.
+      start_offsets: of a piece of a kernel, what it is told about where it begins: an edge of the product's padding, by
+        its number, or LANES.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Kernel:
     scratch: int
     executed: int
     in_memory: bool = False
-    firsts: tuple[int, ...] = ()
+    start_offsets: tuple[int, ...] = ()
     nodes: tuple[Node, ...] = field(default=(), compare=False, repr=False)
 
 
@@ -82,7 +82,7 @@ class Assembly:
         return tree.text(self._nodes, self._labels + 1)
 
     def kernel(
-        self, scratch: int = 0, *, in_memory: bool = False, firsts: Iterable[int] = ()
+        self, scratch: int = 0, *, in_memory: bool = False, start_offsets: Iterable[int] = ()
     ) -> Kernel:
         """Returns what was emitted; arguments as the attributes of Kernel."""
         return Kernel(
@@ -92,7 +92,7 @@ class Assembly:
             scratch,
             tree.executed(self._nodes),
             in_memory,
-            tuple(firsts),
+            tuple(start_offsets),
             tuple(self._nodes),
         )
 

@@ -13,13 +13,14 @@ from bmc.kernels.problem.scatter import Scatter
 from bmc.kernels.schedule import gemm, scatter
 from bmc.kernels.tree.explain import explained
 
-_README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+_FOLDER = Path(__file__).parents[1]
+_README = (_FOLDER / "README.md").read_text(encoding="utf-8")
 _POINTWISE = Product(
     dtypes=("f32",) * 4,
     outer=(),
     rows=(Loop(144, (4, 0, 64, 0)),),
     lanes=Loop(16, (0, 4, 4, 4)),
-    sums=(Loop(8, (576, 64, 0, 0)),),
+    summed=(Loop(8, (576, 64, 0, 0)),),
     initial=None,
     epilogue=(
         Node("sum", "f32"),
@@ -32,6 +33,20 @@ _POINTWISE = Product(
 
 
 class ExplainTest(unittest.TestCase):
+    def test_the_readme_names_every_file(self) -> None:
+        files = {
+            file.relative_to(_FOLDER)
+            for file in _FOLDER.rglob("*.py")
+            if not file.stem.startswith("__") and not file.stem.endswith("_test")
+        }
+        self.assertIn(Path("tree/assembly.py"), files)
+        for file in files:
+            with self.subTest(file=file):
+                rows = [row for row in _README.splitlines() if row.startswith("| `")]
+                parent = "`dtypes`" if file.parent == Path() else f"`{file.parent}/`"
+                (row,) = (row for row in rows if row.startswith(f"| {parent}"))
+                self.assertIn(f"`{file.stem}`", row)
+
     def test_the_readme_shows_a_1x1_convolution(self) -> None:
         shown = explained(_POINTWISE, gemm.write(_POINTWISE, 256))
         problem, tree, text = shown.split("\n\n")

@@ -17,16 +17,16 @@ class Lanes:
       count: lanes in use.
       lmul: registers of a group.
       length: integer register that holds `count`.
-      apart: bytes between neighboring lanes of an operand or the result where they are no neighbors, by its number.
+      strided: bytes between neighboring lanes of an operand or the result where they are no neighbors, by its number.
       bits: of an element where it is computed with.
-      places: the group with the distances of lanes of an operand of 32 bits where these are anywhere, by its number.
+      offsets: the group with the distances of lanes of an operand of 32 bits where these are anywhere, by its number.
     """
 
     count: int
     lmul: int
     length: str
-    apart: Mapping[int, int] = field(default_factory=dict)
-    places: Mapping[int, int] = field(default_factory=dict)
+    strided: Mapping[int, int] = field(default_factory=dict)
+    offsets: Mapping[int, int] = field(default_factory=dict)
     bits: int = 32
 
     def use(self, out: Assembly, bits: int, mask: str = "ma") -> None:
@@ -41,13 +41,13 @@ def transfer(
     out: Assembly, store: bool, bits: int, register: int, operand: int, address: str, lanes: Lanes
 ) -> None:
     """Emits the load or the store of a group of elements of so many bits."""
-    if operand in lanes.places:
-        offsets = f"v{lanes.places[operand] * lanes.lmul}"
+    if operand in lanes.offsets:
+        offsets = f"v{lanes.offsets[operand] * lanes.lmul}"
         out.emit(rvv.transfer_indexed(store, bits, f"v{register}", address, offsets))
         return
-    if operand not in lanes.apart:
+    if operand not in lanes.strided:
         out.emit(rvv.transfer(store, bits, f"v{register}", address))
         return
-    with out.registers(1) as (apart,):
-        out.set(apart, lanes.apart[operand])
-        out.emit(rvv.transfer_strided(store, bits, f"v{register}", address, apart))
+    with out.registers(1) as (stride,):
+        out.set(stride, lanes.strided[operand])
+        out.emit(rvv.transfer_strided(store, bits, f"v{register}", address, stride))

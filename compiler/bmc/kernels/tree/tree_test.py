@@ -15,10 +15,10 @@ def _branch(out: Assembly, index: str, extent: str) -> None:
     out.within(index, extent, lambda: out.set("x31", 5000), lambda: out.set("x31", 2))
 
 
-def _ran(out: Assembly, firsts: tuple[int, ...] = ()) -> int:
-    """Returns how many instructions run on a hart; arguments are `firsts`."""
+def _ran(out: Assembly, start_offsets: tuple[int, ...] = ()) -> int:
+    """Returns how many instructions run on a hart; arguments are `start_offsets`."""
     machine = riscv.Machine(128, [np.zeros(4, np.uint8)], writable=set())
-    machine.run(out.text(), ["x10", *out.arguments], firsts=firsts)
+    machine.run(out.text(), ["x10", *out.arguments], firsts=start_offsets)
     return machine.executed
 
 
