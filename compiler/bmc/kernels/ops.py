@@ -89,7 +89,7 @@ _ROWS = (
     # Between integers and floats.
     Op("fptosi", 1, "bm_call_int_of_float({0})", lines=("vfcvt.rtz.x.f.v {to}, {0}",)),
     Op("sitofp", 1, "(float){0}", lines=("vfcvt.f.x.v {to}, {0}",)),
-    # The first argument divided as by "rounding_shift", plus the third, a constant, and limited by the fourth and fifth.
+    # The first argument divided as by "rounding_shift", plus the third, a constant, limited by the fourth and fifth.
     # Rows of a block share its instructions (epilogue/one_row.py).
     Op("requantize", 5, "bm_call_clipped({0}, {1}, {2}, {3}, {4})"),
     _same("bitcast"),
