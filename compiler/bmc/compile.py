@@ -17,7 +17,7 @@ from bmc.emit import c_text, golden_c, kernels_asm, model_h, plan_c, report, sym
 from bmc.errors import BmcError
 from bmc.facts import liveness, macs, operands, products, stored_weights
 from bmc.facts.operands import Kernel
-from bmc.facts.products import Product
+from bmc.facts.products import ProductDispatch
 from bmc.facts.stored_weights import WeightType
 from bmc.host import evaluate
 from bmc.host.program import HostProgram
@@ -210,7 +210,7 @@ class _Facts:
         self.stored: dict[str, WeightType] = {}
         self.liveness_bound = 0
         self.operands: dict[str, Kernel] = {}
-        self.products: tuple[Product, ...] = ()
+        self.products: tuple[ProductDispatch, ...] = ()
         self._context = context
         self._float_parts = float_parts
         self._mixed = mixed

@@ -8,11 +8,7 @@ pooling, means, and the corrections for an int8 zero point.
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
-
-from iree.compiler import ir
-from iree.compiler.dialects import linalg
 
 from bmc.ir import contraction, ir_util
 
@@ -37,18 +33,5 @@ def of(op: ir_util.Op) -> int:
     """Returns the multiply-accumulates of one operation; 0 if its loops are not all of known length."""
     if not op.name.startswith("linalg.") or not contraction.accumulator(op):
         return 0
-    maps = [attribute.value for attribute in linalg.get_indexing_maps(op)]
-    extents = _extents(op, maps).values()
+    extents = contraction.extents(op).values()
     return math.prod(extents) if min(extents) >= 0 else 0
-
-
-def _extents(op: ir_util.Op, maps: list[ir.AffineMap]) -> dict[str, int]:
-    """Returns the extent of every loop. Each loop is the plain index of some operand's dimension."""
-    return {
-        str(index): extent
-        for operand, indexing_map in zip(op.operands, maps, strict=True)
-        # A zero point may be a scalar operand, which no loop indexes.
-        if isinstance(operand.type, ir.ShapedType)
-        for index, extent in zip(indexing_map.results, operand.type.shape, strict=True)
-        if re.fullmatch(r"d\d+", str(index))
-    }

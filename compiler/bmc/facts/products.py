@@ -10,7 +10,7 @@ from bmc.names import op_signature
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class ProductDispatch:
     """A sum of products in a dispatch.
 
     Attributes:
@@ -30,7 +30,7 @@ class Product:
         return self.accumulator.startswith("i")
 
 
-def read(module: Any) -> tuple[Product, ...]:
+def read(module: Any) -> tuple[ProductDispatch, ...]:
     """Returns the products of a module (phase executable-configurations), in program order."""
     found = []
     for function in ir_util.all_of(module, "func.func"):
@@ -38,5 +38,7 @@ def read(module: Any) -> tuple[Product, ...]:
         for op in ir_util.walk(function):
             accumulator = contraction.accumulator(op)
             if accumulator:
-                found.append(Product(name, op_signature(name), accumulator, ir_util.place([op])))
+                found.append(
+                    ProductDispatch(name, op_signature(name), accumulator, ir_util.place([op]))
+                )
     return tuple(found)

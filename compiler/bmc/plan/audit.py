@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from bmc.errors import BmcError
-from bmc.facts.products import Product
+from bmc.facts.products import ProductDispatch
 from bmc.plan.weights import Weight
 
 # Smaller float constants are biases, scales and the like.
@@ -31,7 +31,7 @@ _AS_IN_THE_FILE = "as the file has it"
 
 
 def check_products(
-    found: tuple[Product, ...],
+    found: tuple[ProductDispatch, ...],
     float_parts: Mapping[str, str],
     weights: Callable[[], Collection[Weight]] = tuple,
 ) -> None:
@@ -66,7 +66,7 @@ def check_products(
         )
 
 
-def check_halves(found: tuple[Product, ...], float_parts: Mapping[str, str]) -> None:
+def check_halves(found: tuple[ProductDispatch, ...], float_parts: Mapping[str, str]) -> None:
     """Checks that the products of a model that is to compute in f16 do, except those that are listed.
 
     Args:
@@ -98,7 +98,7 @@ def check_halves(found: tuple[Product, ...], float_parts: Mapping[str, str]) -> 
 
 
 def check(
-    found: tuple[Product, ...],
+    found: tuple[ProductDispatch, ...],
     weights: Collection[Weight],
     float_parts: Mapping[str, str],
     *,
@@ -149,7 +149,9 @@ def check(
 
 
 def _read_by(
-    products: Collection[Product], weights: Collection[Weight], float_parts: Mapping[str, str]
+    products: Collection[ProductDispatch],
+    weights: Collection[Weight],
+    float_parts: Mapping[str, str],
 ) -> list[str]:
     """Returns the names of large floats that products read, as far as both tell their place in the model."""
     places = {product.where for product in products} - {""}

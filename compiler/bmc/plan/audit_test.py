@@ -12,7 +12,7 @@ import support
 
 from bmc import target
 from bmc.compile import CompileOptions, compile_model
-from bmc.facts.products import Product
+from bmc.facts.products import ProductDispatch
 from bmc.iree import phases
 from bmc.plan import audit
 from bmc.plan.weights import Weight
@@ -200,8 +200,8 @@ class BuildTest(support.FolderTest):
 
 
 class CheckTest(support.FolderTest):
-    INTEGER = Product("main_dispatch_0_conv_i8", "conv_i8", "i32", "")
-    FLOAT = Product("main_dispatch_1_conv_f32", "conv_f32", "f32", "model.py:7")
+    INTEGER = ProductDispatch("main_dispatch_0_conv_i8", "conv_i8", "i32", "")
+    FLOAT = ProductDispatch("main_dispatch_1_conv_f32", "conv_f32", "f32", "model.py:7")
 
     def weight(
         self, name: str, dtype: str, *shape: int, offset: int = 0, initial: bool = False
@@ -224,8 +224,8 @@ class CheckTest(support.FolderTest):
             self.assertEqual(report["integer_dispatches"], [self.INTEGER.function])
 
     def test_one_hint_names_all_that_is_to_be_listed(self) -> None:
-        other = Product("main_dispatch_2_conv_f32", "conv_f32", "f32", "model.py:9")
-        last = Product("main_dispatch_3_dot_f32", "dot_f32", "f32", "model.py:12")
+        other = ProductDispatch("main_dispatch_2_conv_f32", "conv_f32", "f32", "model.py:9")
+        last = ProductDispatch("main_dispatch_3_dot_f32", "dot_f32", "f32", "model.py:12")
         found = (self.INTEGER, self.FLOAT, other, last)
         weights = (
             self.weight("w", "f32", 64, 64),
