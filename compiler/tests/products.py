@@ -384,6 +384,8 @@ OPERATIONS: dict[str, Any] = {
     "minimumf": lambda _, a, b: np.minimum(a, b),
     "maxnumf": lambda _, a, b: np.fmax(a, b),
     "minnumf": lambda _, a, b: np.fmin(a, b),
+    "if_positive": lambda _, a, b, c: np.where(a > 0, b, c),
+    "if_negative": lambda _, a, b, c: np.where(a < 0, b, c),
     "bitcast": lambda node, a: a.view(DTYPES[node.dtype]),
     "extf": lambda node, a: a.astype(DTYPES[node.dtype]),
     "truncf": lambda node, a: a.astype(DTYPES[node.dtype]),

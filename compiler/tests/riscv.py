@@ -151,7 +151,7 @@ class Machine(Moves):
         if operation == "vwmacc":
             return self._multiply(kind, *words)
         if operation in MASKS:
-            return self._compare(operation, *words)
+            return self._compare(operation, kind, *words)
         if operation in BINARY:
             return self._binary(operation, kind, *words)
         if name in CONVERSIONS:
@@ -292,12 +292,16 @@ class Machine(Moves):
         values, write = self._read(number, source, reads), self._write(to, result, writes)
         return lambda: write(values.astype(result))
 
-    def _compare(self, operation: str, to: str, source: str, limit: str) -> Step:
-        dtype: Any = UNSIGNED[self._bits] if operation == "vmsltu" else self._real
+    def _compare(self, operation: str, kind: str, to: str, source: str, limit: str) -> Step:
+        integers = {"vmsltu": UNSIGNED, "vmsgt": SIGNED}.get(operation)
+        dtype: Any = integers[self._bits] if integers else self._real
+        self._require((kind == "vi") == (operation == "vmsgt"), operation, kind)
         one, compare = self._read(source, dtype), MASKS[operation]
         register = self._group(to, 1, 1)
         self._apart(to, 1, source, self._lmul)
-        other = self._second(limit, dtype)
+        if kind == "vi":
+            number = self._small(operation, int(limit), dtype)
+        other = (lambda: number) if kind == "vi" else self._second(limit, dtype)
 
         def step() -> None:
             result = np.packbits(compare(one, other()), bitorder="little")
@@ -332,6 +336,6 @@ class Machine(Moves):
         """An immediate."""
         shift = operation in ("vsll", "vsra", "vsrl", "vssra")
         least, most = (0, 32) if shift else (-16, 16)
-        forms = shift or operation in ("vadd", "vsadd", "vand", "vor", "vxor", "vrsub")
+        forms = shift or operation in ("vadd", "vsadd", "vand", "vor", "vxor", "vrsub", "vmsgt")
         self._require(forms and least <= value < most, value, operation)
         return np.array([value], dtype)

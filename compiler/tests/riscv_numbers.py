@@ -33,6 +33,7 @@ BINARY: dict[str, Any] = {
 FIXED_POINT = {"vsmul", "vssra"}
 MASKS: dict[str, Any] = {
     "vmflt": np.less, "vmfgt": np.greater, "vmfle": np.less_equal, "vmfne": np.not_equal, "vmsltu": np.less,
+    "vmsgt": np.greater,
 }  # fmt: skip
 
 

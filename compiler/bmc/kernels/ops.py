@@ -81,6 +81,16 @@ _ROWS = (
     # A NaN stays a NaN, because it is neither less nor greater than a constant.
     Op("maximumf", 2, "bm_call_maximum({0}, {1})", commutes=True, limits="vmflt", uses_mask=True),
     Op("minimumf", 2, "bm_call_minimum({0}, {1})", commutes=True, limits="vmfgt", uses_mask=True),
+    # The second argument where the first one is above or below 0, the third elsewhere. For a NaN it may be either, so
+    # both must be NaN then. A float is above 0 if its bits are, as an integer; for "below" that is wrong for -0.
+    Op(
+        "if_positive", 3, "{0} > 0 ? {1} : {2}", uses_mask=True,
+        lines=("vmsgt.vi v0, {0}, 0", "vmerge.vvm {to}, {2}, {1}, v0"),
+    ),
+    Op(
+        "if_negative", 3, "{0} < 0 ? {1} : {2}", uses_mask=True,
+        lines=("vmv.v.i v0, 0", "vmflt.vv v0, {0}, v0", "vmerge.vvm {to}, {2}, {1}, v0"),
+    ),
     # x * y + z, of which one factor is a constant, rounded once.
     Op("fma", 3, "bm_call_multiply_add({0}, {1}, {2})"),
     Op("negf", 1, "-{0}", lines=("vfsgnjn.vv {to}, {0}, {0}",)),

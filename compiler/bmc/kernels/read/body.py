@@ -19,6 +19,7 @@ _LAST_BITS = {"addi", "andi", "muli", "ori", "shli", "subi", "xori"}
 _SIGNED = {"maxsi", "minsi", "shrsi"}
 # Predicates of arith.cmpf for "greater" and "less", with "or equal" and without. From this one on, they hold for NaN.
 _GREATER, _LESS, _UNORDERED = (2, 3, 9, 10), (4, 5, 11, 12), 8
+_OR_EQUAL = (3, 5, 10, 12)
 # Limits with a constant that are smaller or larger than a value, and those that keep a NaN.
 _SAME_SIDE = {
     "maxnumf": ("maxnumf", "maximumf"),
@@ -86,7 +87,7 @@ class Operations:
         known[result] = self.node(Node(name, dtype_of(result), args))
 
     def _selected(self, op: Any, known: dict[Any, int]) -> int:
-        """Adds the limit that a comparison with a constant and a choice are, as a ReLU is; returns its number."""
+        """Adds what a comparison with a constant and a choice are, a limit or a leaky ReLU; returns its number."""
         condition, yes, no = op.operands
         comparison = ir_util.definition(condition)
         other = Unsupported(f"an epilogue with {op.name} to {op.results[0].type}")
@@ -98,13 +99,24 @@ class Operations:
         if self.nodes[left].op == "constant":
             left, right, is_greater = right, left, not is_greater
         chosen = [self.value(choice, known) for choice in (yes, no)]
-        is_ordered = predicate in (*_GREATER, *_LESS)
         limit = self.nodes[right]
-        if not is_ordered or sorted(chosen) != sorted((left, right)) or limit.op != "constant":
+        if predicate not in (*_GREATER, *_LESS) or limit.op != "constant":
+            raise other
+        if limit.value == 0 and self._has_slope(chosen, left):
+            if predicate in _OR_EQUAL:
+                # The opposite comparison. A NaN may get either choice, because both are NaN.
+                is_greater, chosen = not is_greater, chosen[::-1]
+            return self.float_("if_positive" if is_greater else "if_negative", left, *chosen)
+        if sorted(chosen) != sorted((left, right)):
             raise other
         side = "max" if is_greater == (chosen[0] == left) else "min"
         keeps_nan = (predicate >= _UNORDERED) == (chosen[0] == left)
         return self.float_(f"{side}imumf" if keeps_nan else f"{side}numf", left, right)
+
+    def _has_slope(self, choices: list[int], x: int) -> bool:
+        """Whether one choice is the node `x`, and the other one a multiple of it."""
+        products = (self.nodes[each] for each in choices if self.nodes[each].op == "mulf")
+        return x in choices and any(x in node.args for node in products)
 
     def _without(self, number: int, name: str, limit: float, removable: Any = None) -> int:
         """Returns the number of a value without the limits that make no difference to a limit behind it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import unittest
 
 import numpy as np
@@ -100,6 +101,42 @@ class OperationsTest(unittest.TestCase):
             self.declines("an epilogue with arith.select to f32", body)
         either = "%is = arith.cmpf olt, %a, %b : f32\n %r = arith.select %is, %a, %b : f32"
         self.declines("an epilogue with arith.select to f32", either)
+
+    def test_slopes(self) -> None:
+        """As torch-mlir (ogt), TensorFlow Lite (oge), and ONNX (olt) write a PReLU, and all others."""
+        slopes = np.array([-0.5, 0.25, np.inf], np.float32)[:, np.newaxis]
+        kinds = itertools.product("ou", _COMPARED.items(), ("%a, %s", "%s, %a"), (False, True))
+        for kind, (name, holds), order, is_left in kinds:
+            zero = "%zero, %a" if is_left else "%a, %zero"
+            body = f"""%zero = arith.constant 0.0 : f32
+    %s = arith.mulf %b, %a : f32
+    %is = arith.cmpf {kind}{name}, {zero} : f32
+    %r = arith.select %is, {order} : f32"""
+            nodes = _nodes(body)
+            # No constant is left.
+            self.assertEqual([node.op for node in nodes][:-1], ["sum", "load", "mulf"])
+            x = np.append(_FLOATS, np.array([-0.0, -np.nan], np.float32))
+            with self.subTest(body), np.errstate(all="ignore"):
+                is_ = holds(0, x) if is_left else holds(x, 0)
+                want = np.where(is_ == (order == "%a, %s"), x, x * slopes)
+                got = products.evaluated(nodes, np.tile(x, (3, 1)), lambda _: slopes)[RESULT]
+                np.testing.assert_array_equal(got, want)
+                known = ~np.isnan(want)
+                np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(want[known]))
+
+    def test_other_slopes(self) -> None:
+        """Limits that are not 0, and choices that a NaN does not make NaN."""
+        for limit, value, yes in (
+            ("1.0", "arith.mulf %a, %b", "%a"),
+            ("0.0", "arith.mulf %b, %b", "%a"),
+            ("0.0", "arith.addf %a, %b", "%a"),
+            ("0.0", "arith.mulf %a, %b", "%b"),
+        ):
+            body = f"""%c = arith.constant {limit} : f32
+    %s = {value} : f32
+    %is = arith.cmpf ogt, %a, %c : f32
+    %r = arith.select %is, {yes}, %s : f32"""
+            self.declines("an epilogue with arith.select to f32", body)
 
     def test_a_limit_before_a_stricter_one_is_nothing(self) -> None:
         body = """%zero = arith.constant 0.0 : f32

@@ -40,6 +40,32 @@ class ReadTest(ReadCase):
         self.assertEqual(product.epilogue, nodes)
         self.assertEqual(self.read(FLOAT + stored("sums")).epilogue, nodes[:1])
 
+    def test_slopes_of_channels(self) -> None:
+        body = """%s = arith.mulf %b, %a : f32
+    %is = arith.cmpf ogt, %a, %c0 : f32
+    %r = arith.select %is, %a, %s : f32"""
+        product = self.read(FLOAT + followed(body) + stored("result"))
+        self.assertEqual(product.dtypes, ("f32", "f32", "f32", "f32"))
+        self.assertEqual(product.lanes, Loop(64, (0, 4, 4, 4)))
+        self.assertEqual(
+            product.epilogue,
+            (
+                Node("sum", "f32"),
+                Node("load", "f32", operand=3),
+                Node("mulf", "f32", (1, 0)),
+                Node("if_positive", "f32", (0, 0, 2)),
+            ),
+        )
+        quantized = f"""%f = arith.sitofp %a : i32 to f32
+    %none = arith.constant 0.0 : f32
+    %slope = arith.constant 0.5 : f32
+    {body.replace("%b", "%slope").replace("%a", "%f").replace("%c0", "%none")}"""
+        out = "%empty_f : tensor<4x64xf32>"
+        text = "%empty_f = tensor.empty() : tensor<4x64xf32>" + SIGNED
+        product = self.read(text + followed(quantized, "i32", out, "qbias") + stored("result"))
+        self.assertEqual(product.dtypes, ("i8", "i8", "f32"))
+        self.assertEqual(product.epilogue[-1], Node("if_positive", "f32", (1, 1, 3)))
+
     def test_factors_of_16_and_32_bits(self) -> None:
         for types in (("f16", "f32"), ("f32", "f16")):
             text = FLOAT

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import products
 from kernel_case import KernelCase
-from products import FLOAT_SUM, SUM, matmul
+from products import FLOAT_SUM, SUM, SUMS, matmul, planes
 
 from bmc.kernels.problem.product import Node, Product, Unsupported
 from bmc.kernels.schedule import gemm
@@ -158,6 +158,67 @@ class EpiloguesTest(KernelCase):
                 right = products.expected(product, data)
                 self.assertEqual(int(np.isnan(right).sum()), 3)
                 np.testing.assert_array_equal(result, right)
+
+    def test_slopes(self) -> None:
+        """Of channels that are lanes or rows, of all channels, and in each type that sums become."""
+        for op, order in itertools.product(("if_positive", "if_negative"), ((0, 1), (1, 0))):
+            for dtype, before in (("f32", ()), ("f16", ()), ("i8", (Node("sitofp", "f32", (0,)),))):
+                value = "f16" if dtype == "f16" else "f32"
+                nodes = (Node("sum", SUMS[dtype].dtype), *before)
+                x = len(nodes) - 1
+                chosen = [(x, x + 2)[each] for each in order]
+                ends = (Node("mulf", value, (x + 1, x)), Node(op, value, (x, *chosen)))
+                for slope, extra in (
+                    (Node("load", value, operand=3), (value,)),
+                    (Node("load", value, operand=3), (f"residual {value}",)),
+                    (Node("constant", value, value=-0.25), ()),
+                ):
+                    for rows, lanes in ((1, 8), (3, 24), (17, 100)):
+                        with self.subTest(op=op, order=order, dtype=dtype, extra=extra, rows=rows):
+                            epilogue = (*nodes, slope, *ends)
+                            self.agrees(matmul(rows, lanes, 5, dtype, epilogue, extra))
+            product = planes(40, 16, 3)
+            channel = Node("scalar", "f32", operand=5)
+            rest = (channel, Node("mulf", "f32", (2, 3)))
+            chosen = [(2, 4)[each] for each in order]
+            nodes = (*product.epilogue[:3], *rest, Node(op, "f32", (2, *chosen)))
+            self.agrees(replace(product, epilogue=nodes))
+
+    def test_slopes_of_zeros_and_nan(self) -> None:
+        """Every bit is what the choice gives, but for NaN, of which each sign stays a NaN."""
+        values = [0.0, -0.0, 1.0, -1.0, 1e-45, -1e-45, np.inf, -np.inf, _NAN, -_NAN]
+        slopes = [0.25, -0.25, 0.0, -0.0, np.inf, -np.inf, _NAN]
+        x, slope = np.meshgrid(np.array(values, np.float32), np.array(slopes, np.float32))
+        for op, args in (("if_positive", (3, 3, 4)), ("if_negative", (3, 4, 3))):
+            nodes = (
+                FLOAT_SUM,
+                Node("load", "f32", operand=3),
+                Node("load", "f32", operand=4),
+                Node("mulf", "f32", (0, 1)),
+                Node("mulf", "f32", (3, 2)),
+                Node(op, "f32", args),
+            )
+            product = matmul(2, x.size, 1, "f32", nodes, ("f32", "f32"))
+            ones = [np.ones_like(each) for each in products.operands(product)[:3]]
+            data = [*ones, x.reshape(-1), slope.reshape(-1)]
+            with np.errstate(all="ignore"):
+                keeps = x > 0 if op == "if_positive" else ~(x < 0)
+                want = np.tile(np.where(keeps, x, x * slope).reshape(-1), 2)
+            for vlen, hart in ((128, 128), (256, 256), (128, 512)):
+                with np.errstate(all="ignore"):
+                    result, _ = self.run_kernel(gemm.write(product, vlen), data, hart)
+                np.testing.assert_array_equal(result, want)
+                known = ~np.isnan(want)
+                np.testing.assert_array_equal(np.signbit(result[known]), np.signbit(want[known]))
+
+    def test_a_slope_costs_few_instructions(self) -> None:
+        """Slopes are loaded once for all rows, and a zero is in no register."""
+        nodes = (FLOAT_SUM, Node("load", "f32", operand=3), Node("mulf", "f32", (0, 1)))
+        bare = gemm.write(matmul(6, 16, 9), 256).executed
+        for op, args, lines in (("if_positive", (0, 0, 2), 3), ("if_negative", (0, 2, 0), 4)):
+            product = matmul(6, 16, 9, "f32", (*nodes, Node(op, "f32", args)), ("f32",))
+            # The load, and an addition to its address.
+            self.assertEqual(gemm.write(product, 256).executed, bare + 6 * lines + 2)
 
 
 def _random(generator: random.Random) -> Product:
