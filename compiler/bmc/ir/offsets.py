@@ -10,7 +10,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
 from bmc.dtype import Array
-from bmc.ir import contraction, elementwise, ir_util
+from bmc.ir import build, contraction, ir_util
 from bmc.ir.elementwise import Elementwise
 
 
@@ -109,7 +109,7 @@ def start_from(offset: Offset) -> bool:
     if not repeated:
         return False
     with ir.InsertionPoint(product), product.location:
-        constant = elementwise.tensor(offset.constant)
+        constant = build.array(offset.constant.astype(np.int32))
         first = linalg.broadcast(constant, outs=[start], dimensions=repeated)
         product.operands[2] = first.results[0]
     return True

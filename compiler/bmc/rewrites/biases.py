@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, linalg, tensor
+from iree.compiler.dialects import linalg, tensor
 
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util
 
 
 def apply(module: Any, _: object) -> None:
@@ -48,8 +48,8 @@ def _detach(convolution: ir_util.Op) -> None:
     element = result.type.element_type
     with ir.InsertionPoint(convolution), convolution.location:
         empty = tensor.empty(result.type.shape, element)
-        zeros = linalg.fill(arith.constant(element, 0.0), outs=[empty])
+        zeros = linalg.fill(build.number(0.0, element), outs=[empty])
     convolution.operands[2] = zeros
     with ir.InsertionPoint.after(convolution), convolution.location:
-        total = arith.addf(result, bias)
+        total = build.same("arith.addf", result, bias)
     result.replace_all_uses_except(total, total.owner.operation)

@@ -9,7 +9,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util, stablehlo
+from bmc.ir import build, ir_util, stablehlo
 
 _CONVERT = "stablehlo.convert"
 _STEPS = tuple(
@@ -53,10 +53,10 @@ def _rounded(value: Any) -> Any:
     """Returns numbers of bf16 as f32, rounded by operations on bits, which IREE does not leave out."""
     wide = ir.RankedTensorType.get(value.type.shape, ir.F32Type.get())
     i32 = ir.IntegerType.get_signless(32)
-    return stablehlo.operation(
+    return build.op(
         "stablehlo.reduce_precision",
         wide,
-        stablehlo.operation(_CONVERT, wide, value),
+        build.op(_CONVERT, wide, value),
         exponent_bits=ir.IntegerAttr.get(i32, _EXPONENT),
         mantissa_bits=ir.IntegerAttr.get(i32, _MANTISSA),
     )
@@ -67,5 +67,5 @@ def _narrow(op: ir_util.Op) -> None:
     result, kind = op.results[0], op.results[0].type
     result.set_type(ir.RankedTensorType.get(kind.shape, ir.F32Type.get()))
     with ir.InsertionPoint.after(op), op.location:
-        narrow = stablehlo.operation(_CONVERT, kind, result)
+        narrow = build.op(_CONVERT, kind, result)
     result.replace_all_uses_except(narrow, narrow.owner.operation)

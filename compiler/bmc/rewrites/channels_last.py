@@ -15,7 +15,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, permute
 from bmc.kernels.schedule import layouts
 from bmc.rewrites.context import Context
 
@@ -85,9 +85,9 @@ def _drop_unit_dimensions(global_op: ir_util.Op, loads: list[ir_util.Op]) -> Non
     (new_type,) = types
     ir_util.retype_global(global_op, new_type)
     for load in loads:
-        new_load = ir_util.load_again(load, new_type)
+        new_load = build.load_again(load, new_type)
         for reader, _ in ir_util.uses(load.results[0]):
-            reader.results[0].replace_all_uses_with(new_load.results[0])
+            reader.results[0].replace_all_uses_with(new_load)
             reader.erase()
         load.erase()
 
@@ -166,8 +166,8 @@ def _pooling(op: ir_util.Op) -> _Roles | None:
 
 def _permute_weight(global_op: ir_util.Op, load: ir_util.Op, axes: tuple[int, ...]) -> None:
     ir_util.retype_global(global_op, permute.permuted(load.results[0].type, axes))
-    new_load = ir_util.load_again(load, permute.permuted(load.results[0].type, axes))
-    load.results[0].replace_all_uses_with(new_load.results[0])
+    new_load = build.load_again(load, permute.permuted(load.results[0].type, axes))
+    load.results[0].replace_all_uses_with(new_load)
     load.erase()
 
 
@@ -178,16 +178,14 @@ def _put_channels_last(op: ir_util.Op, roles: _Roles) -> None:
         roles = _roles(op) or roles
     last = (*range(1, len(roles.pixels) + 1), 0)
     with ir.InsertionPoint(op), op.location:
-        product = ir.Operation.create(
-            op.name,
-            results=[permute.permuted(op.results[0].type, last)],
-            operands=[
+        product = build.again(
+            op,
+            [permute.permuted(op.results[0].type, last)],
+            [
                 permute.transposed(op.operands[0], roles.image),
                 op.operands[1],
                 permute.transposed(op.operands[2], last),
             ],
-            attributes={name: op.attributes[name] for name in op.attributes},
-            regions=1,
         )
     op.regions[0].blocks[0].append_to(product.regions[0])
     # The loops in a new order: pixels, output channels, taps, input channels.
@@ -200,7 +198,7 @@ def _put_channels_last(op: ir_util.Op, roles: _Roles) -> None:
         [maps[2].results[i] for i in last],
     ]
     renumber = ir.AffineMap.get(len(order), 0, loops)
-    product.attributes["indexing_maps"] = permute.map_attributes(
+    product.attributes["indexing_maps"] = build.maps(
         [
             ir.AffineMap.get(len(order), 0, [index.compose(renumber) for index in indices])
             for indices in picked
@@ -228,16 +226,10 @@ def _permute_elementwise(op: ir_util.Op, axes: tuple[int, ...]) -> None:
     old = op.results[0].type
     with ir.InsertionPoint(op), op.location:
         empty = tensor.empty(permute.permuted(old, axes).shape, old.element_type)
-        new = ir.Operation.create(
-            op.name,
-            results=[empty.type],
-            operands=[*list(op.operands)[:-1], empty],
-            attributes={name: op.attributes[name] for name in op.attributes},
-            regions=1,
-        )
+        new = build.again(op, [empty.type], [*list(op.operands)[:-1], empty])
     op.regions[0].blocks[0].append_to(new.regions[0])
     maps[-1] = ir.AffineMap.get_permutation(axes)
-    new.attributes["indexing_maps"] = permute.map_attributes(maps)
+    new.attributes["indexing_maps"] = build.maps(maps)
     permute.replace(op, new.results[0], axes)
 
 

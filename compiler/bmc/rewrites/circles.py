@@ -13,7 +13,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import arith, ir_util, permute
+from bmc.ir import arith, build, ir_util, permute
 
 _SINES = ("math.sin", "stablehlo.sine", "tosa.sin")
 _COSINES = ("math.cos", "stablehlo.cosine", "tosa.cos")
@@ -55,29 +55,29 @@ def _made(name: str, x: Any) -> Any:
 
 
 def _computed(name: str, x: Any) -> Any:
-    size = arith.made("math.absf", x)
+    size = build.same("math.absf", x)
     quarters, rest = _reduced(size)
     sine, cosine = _series(rest)
     if name in _COSINES:
         quarters = _with("addi", quarters, 1)
-    odd = arith.made("arith.trunci", quarters, kind=_kind(x, 1))
+    odd = build.op("arith.trunci", _kind(x, 1), quarters)
     result = arith.select(odd, cosine, sine)
     flips = _with("shli", _with("andi", quarters, 2), 30)
     if name in _TANGENTS:
-        result = arith.made("arith.divf", result, arith.select(odd, sine, cosine))
+        result = build.same("arith.divf", result, arith.select(odd, sine, cosine))
         flips = _with("shli", quarters, 31)
     if name not in _COSINES:
-        sign = _with("andi", arith.made("arith.bitcast", x, kind=_kind(x, 32)), arith.SIGN)
-        flips = arith.made("arith.xori", flips, sign)
-    bits = arith.made("arith.bitcast", result, kind=flips.type)
-    result = arith.made("arith.bitcast", arith.made("arith.xori", bits, flips), kind=x.type)
-    finite = arith.compared(arith.OLT, size, arith.constant(math.inf, x))
-    return arith.select(finite, result, arith.constant(math.nan, x))
+        sign = _with("andi", build.op("arith.bitcast", _kind(x, 32), x), arith.SIGN)
+        flips = build.same("arith.xori", flips, sign)
+    bits = build.op("arith.bitcast", flips.type, result)
+    result = build.op("arith.bitcast", x.type, build.same("arith.xori", bits, flips))
+    finite = arith.compared(arith.OLT, size, build.number(math.inf, x.type))
+    return arith.select(finite, result, build.number(math.nan, x.type))
 
 
 def _reduced(size: Any) -> tuple[Any, Any]:
     """Returns how many quarter turns are nearest to an angle, of which the last two bits count, and the rest of it."""
-    bits = arith.made("arith.bitcast", size, kind=_kind(size, 32))
+    bits = build.op("arith.bitcast", _kind(size, 32), size)
     exponent = _with("shrui", bits, 23)
     # A number is an integer of 24 bits times a power of 2, which decides the first digit that matters.
     whole = _wide(_with("ori", _with("andi", bits, 0x7FFFFF), 0x800000))
@@ -85,20 +85,20 @@ def _reduced(size: Any) -> tuple[Any, Any]:
     group, shift = _with("shrui", place, 5), _wide(_with("andi", place, 31))
     # The parts of the product that are fractions of a turn, as far as 64 bits have them.
     high, middle, low = (
-        arith.made("arith.muli", whole, digits) for digits in _digits(group, shift)
+        build.same("arith.muli", whole, digits) for digits in _digits(group, shift)
     )
-    turn = arith.made("arith.addi", _with("shli", high, 32), middle)
-    turn = arith.made("arith.addi", turn, _with("shrui", low, 32))
+    turn = build.same("arith.addi", _with("shli", high, 32), middle)
+    turn = build.same("arith.addi", turn, _with("shrui", low, 32))
     quarters = _with("shrui", _with("addi", turn, 1 << 61), 62)
-    turn = arith.made("arith.subi", turn, _with("shli", quarters, 62))
+    turn = build.same("arith.subi", turn, _with("shli", quarters, 62))
     upper = _float(_with("shrsi", turn, 32), size)
     lower = _float(_with("andi", _with("shrui", turn, 1), 0x7FFFFFFF), size)
-    lower = arith.made("arith.mulf", lower, arith.constant(2.0**-31, size))
-    angle = arith.made("arith.addf", upper, lower)
-    angle = arith.made("arith.mulf", angle, arith.constant(math.tau * 2.0**-32, size))
-    quarters = arith.made("arith.trunci", quarters, kind=bits.type)
-    small = arith.compared(arith.OLT, size, arith.constant(2.0 ** (_LEAST - 127), size))
-    none = arith.splat(ir.IntegerAttr.get(ir_util.element_type(bits.type), 0), bits.type)
+    lower = build.same("arith.mulf", lower, build.number(2.0**-31, size.type))
+    angle = build.same("arith.addf", upper, lower)
+    angle = build.same("arith.mulf", angle, build.number(math.tau * 2.0**-32, size.type))
+    quarters = build.op("arith.trunci", bits.type, quarters)
+    small = arith.compared(arith.OLT, size, build.number(2.0 ** (_LEAST - 127), size.type))
+    none = build.number(0, bits.type)
     return arith.select(small, none, quarters), arith.select(small, size, angle)
 
 
@@ -109,45 +109,45 @@ def _digits(group: Any, shift: Any) -> Iterator[Any]:
             first << 32 | second
             for first, second in zip(_TURN[index:], _TURN[index + 1 :], strict=False)
         ]
-        found = arith.integer(pairs[4], shift)
+        found = build.number(pairs[4], shift.type)
         for number in range(4):
             found = arith.select(
-                arith.equal(group, number), arith.integer(pairs[number], shift), found
+                arith.equal(group, number), build.number(pairs[number], shift.type), found
             )
-        yield _with("shrui", arith.made("arith.shli", found, shift), 32)
+        yield _with("shrui", build.same("arith.shli", found, shift), 32)
 
 
 def _series(angle: Any) -> tuple[Any, Any]:
     """Returns sine and cosine of an angle of at most an eighth of a turn."""
-    square = arith.made("arith.mulf", angle, angle)
-    sine = arith.made("arith.mulf", angle, _polynomial(square, _SINE))
+    square = build.same("arith.mulf", angle, angle)
+    sine = build.same("arith.mulf", angle, _polynomial(square, _SINE))
     cosine = _polynomial(square, _COSINE)
-    sine = arith.made("arith.addf", arith.made("arith.mulf", sine, square), angle)
-    cosine = arith.made("arith.mulf", cosine, square)
-    return sine, arith.made("arith.addf", cosine, arith.constant(1.0, angle))
+    sine = build.same("arith.addf", build.same("arith.mulf", sine, square), angle)
+    cosine = build.same("arith.mulf", cosine, square)
+    return sine, build.same("arith.addf", cosine, build.number(1.0, angle.type))
 
 
 def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
     *others, last = coefficients
-    result = arith.constant(last, x)
+    result = build.number(last, x.type)
     for coefficient in reversed(others):
-        result = arith.made("arith.mulf", result, x)
-        result = arith.made("arith.addf", result, arith.constant(coefficient, x))
+        result = build.same("arith.mulf", result, x)
+        result = build.same("arith.addf", result, build.number(coefficient, x.type))
     return result
 
 
 def _with(name: str, value: Any, number: int) -> Any:
-    return arith.made(f"arith.{name}", value, arith.integer(number, value))
+    return build.same(f"arith.{name}", value, build.number(number, value.type))
 
 
 def _wide(value: Any) -> Any:
-    return arith.made("arith.extui", value, kind=_kind(value, 64))
+    return build.op("arith.extui", _kind(value, 64), value)
 
 
 def _float(value: Any, like: Any) -> Any:
     """Makes a float of a 64-bit integer that needs 32 bits."""
-    narrow = arith.made("arith.trunci", value, kind=_kind(value, 32))
-    return arith.made("arith.sitofp", narrow, kind=like.type)
+    narrow = build.op("arith.trunci", _kind(value, 32), value)
+    return build.op("arith.sitofp", like.type, narrow)
 
 
 def _kind(value: Any, bits: int) -> Any:

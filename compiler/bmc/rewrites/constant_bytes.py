@@ -10,7 +10,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util
 
 _ARITH = ("arith.ceildivui", "arith.divui", "arith.remui", "arith.shrui")
 _SHIFT = "stablehlo.shift_right_logical"
@@ -47,9 +47,9 @@ def _widen(op: ir_util.Op, there: str, element: Any, back: str) -> ir_util.Op:
     if isinstance(result.type, ir.RankedTensorType):
         wide = ir.RankedTensorType.get(result.type.shape, element)
     with ir.InsertionPoint(op), op.location:
-        operands = [ir.Operation.create(there, [wide], [operand]).result for operand in op.operands]
+        operands = [build.op(there, wide, operand) for operand in op.operands]
         made = ir.Operation.create(op.name, [wide], operands)
-        narrow = ir.Operation.create(back, [result.type], [made.result])
-    result.replace_all_uses_with(narrow.result)
+        narrow = build.op(back, result.type, made.result)
+    result.replace_all_uses_with(narrow)
     op.erase()
     return made

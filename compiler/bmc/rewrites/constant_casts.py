@@ -11,7 +11,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util
 
 # Zero, maximum, floor, minimum, ceiling and sum.
 _ARITH = (
@@ -43,13 +43,9 @@ def _truncate(op: ir_util.Op, names: tuple[str, ...]) -> None:
     """Replaces the operand x by floor(max(x, 0)) + ceil(min(x, 0)): the interpreter has neither trunc nor sign."""
     constant, maximum, floor, minimum, ceil, add = names
     x = op.operands[0]
-
-    def make(name: str, *operands: ir_util.Value, **attributes: ir.Attribute) -> ir_util.Value:
-        return ir.Operation.create(name, [x.type], operands, attributes).result
-
     with ir.InsertionPoint(op), op.location:
         number = "0.0" if x.type == ir_util.element_type(x.type) else "dense<0.0>"
-        zero = make(constant, value=ir.Attribute.parse(f"{number} : {x.type}"))
-        positive = make(floor, make(maximum, x, zero))
-        negative = make(ceil, make(minimum, x, zero))
-        op.operands[0] = make(add, positive, negative)
+        zero = build.op(constant, x.type, value=ir.Attribute.parse(f"{number} : {x.type}"))
+        positive = build.same(floor, build.same(maximum, x, zero))
+        negative = build.same(ceil, build.same(minimum, x, zero))
+        op.operands[0] = build.same(add, positive, negative)

@@ -13,7 +13,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.errors import BmcError
-from bmc.ir import contraction, ir_util
+from bmc.ir import build, contraction, ir_util
 from bmc.rewrites.model_context import RESET
 
 # Smaller constants are better inlined into kernels, where IREE puts them by itself. There are two exceptions. IREE
@@ -44,15 +44,8 @@ def apply(module: Any, _: object) -> None:
                 },
             )
         with ir.InsertionPoint(op):
-            load = ir.Operation.create(
-                "util.global.load",
-                results=[tensor_type],
-                attributes={
-                    "global": ir.FlatSymbolRefAttr.get(name),
-                    "is_immutable": ir.UnitAttr.get(),
-                },
-            )
-        op.results[0].replace_all_uses_with(load.results[0])
+            load = build.load(ir.FlatSymbolRefAttr.get(name), tensor_type)
+        op.results[0].replace_all_uses_with(load)
         op.erase()
 
 

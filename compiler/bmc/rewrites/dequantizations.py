@@ -11,7 +11,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util
 
 _DEQUANTIZE = "iree_linalg_ext.dequantize_affine"
 
@@ -39,20 +39,13 @@ def _has_one_scale(made: ir_util.Op) -> bool:
 def _swap(op: ir_util.Op, made: ir_util.Op) -> None:
     values, *scales, _ = made.operands
     result = op.results[0].type
-    attributes = {name: made.attributes[name] for name in made.attributes}
     identity = ir.AffineMap.get_identity(result.rank)
     one = ir.AffineMap.get(result.rank, 0, [])
     maps = (identity, *(one for _ in scales), identity)
-    attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(item) for item in maps])
     joined = ir.RankedTensorType.get(result.shape, values.type.element_type)
     with ir.InsertionPoint(op), op.location:
-        narrow = ir.Operation.create(
-            "tensor.collapse_shape", [joined], [values],
-            {"reassociation": op.attributes["reassociation"]},
-        )  # fmt: skip
-        empty = ir.Operation.create("tensor.empty", [result])
-        wide = ir.Operation.create(
-            _DEQUANTIZE, [result], [narrow.result, *scales, empty.result], attributes
-        )
+        narrow = build.again(op, [joined], [values]).result
+        empty = build.op("tensor.empty", result)
+        wide = build.again(made, [result], [narrow, *scales, empty], indexing_maps=build.maps(maps))
     op.results[0].replace_all_uses_with(wide.result)
     op.erase()

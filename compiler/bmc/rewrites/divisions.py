@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from bmc.ir import ir_util
-from bmc.rewrites import rounding
+from bmc.ir import build, ir_util
+from bmc.rewrites import magic_number
 from bmc.rewrites.context import Context
 
 # Between these, no quotient of 1/4 or more underflows on the way.
@@ -31,21 +31,21 @@ def apply(module: Any, _: Context) -> None:
     """Rewrites every division of a quantization whose quotient nothing else reads."""
     for op in list(ir_util.walk(module.operation)):
         is_sum = op.name == "arith.addf" and str(op.results[0].type) == "f32"
-        if is_sum and rounding.is_magic(rounding.constant(op.operands[1])):
+        if is_sum and magic_number.is_magic(ir_util.float_constant(op.operands[1])):
             _rewrite(op)
 
 
 def _rewrite(addition: ir_util.Op) -> None:
-    limits, clamped = rounding.clamps(addition.operands[0])
+    limits, clamped = magic_number.clamps(addition.operands[0])
     # A quotient next to an end is rounded to that end only if the end is an integer.
-    if {clamp.name for clamp, _ in limits} != set(rounding.CLAMPS) or not all(
-        bound.is_integer() and abs(bound) <= rounding.LARGEST for _, bound in limits
+    if {clamp.name for clamp, _ in limits} != set(magic_number.CLAMPS) or not all(
+        bound.is_integer() and abs(bound) <= magic_number.LARGEST for _, bound in limits
     ):
         return
     division = ir_util.definition(clamped)
     if division is None or division.name != "arith.divf" or len(ir_util.uses(clamped)) != 1:
         return
-    divisor = rounding.constant(division.operands[1])
+    divisor = ir_util.float_constant(division.operands[1])
     if divisor is None or not _SCALES[0] < divisor < _SCALES[1]:
         return
     scale = np.float32(divisor)
@@ -56,12 +56,12 @@ def _rewrite(addition: ir_util.Op) -> None:
     with ir.InsertionPoint(addition), addition.location:
         x = division.operands[0]
         for name, end in ends:
-            x = rounding.create(name, f32, x, _number(f32, end))
-        inverse = _number(f32, np.float32(1) / scale)
-        quotient = rounding.create("arith.mulf", f32, x, inverse)
-        rest = rounding.create("math.fma", f32, quotient, _number(f32, -scale), x)
-        addition.operands[0] = rounding.create("math.fma", f32, rest, inverse, quotient)
-    rounding.erase_unread([*(clamp for clamp, _ in limits), division])
+            x = build.op(name, f32, x, build.number(end, f32))
+        inverse = build.number(np.float32(1) / scale, f32)
+        quotient = build.op("arith.mulf", f32, x, inverse)
+        rest = build.op("math.fma", f32, quotient, build.number(-scale, f32), x)
+        addition.operands[0] = build.op("math.fma", f32, rest, inverse, quotient)
+    ir_util.erase_unread([*(clamp for clamp, _ in limits), division])
 
 
 def limit(name: str, bound: np.float32, scale: np.float32) -> np.float32:
@@ -86,7 +86,3 @@ def limit(name: str, bound: np.float32, scale: np.float32) -> np.float32:
     while is_left_alone(beyond := np.nextafter(x, -inside)):
         x = beyond
     return x
-
-
-def _number(f32: Any, value: np.float32) -> Any:
-    return rounding.literal(ir.FloatAttr.get(f32, float(value)))

@@ -10,7 +10,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import arith, ir_util
+from bmc.ir import build, ir_util
 
 # Sums of products, which are zero.
 _PRODUCTS = ("stablehlo.convolution", "stablehlo.dot", "stablehlo.dot_general", "tosa.matmul")
@@ -22,7 +22,7 @@ def apply(module: Any, _: object = None) -> None:
         results = list(op.results)
         if op.name in _PRODUCTS:
             with ir.InsertionPoint(op), op.location:
-                made = [arith.splat(_zero(results[0].type.element_type), results[0].type)]
+                made = [build.number(0, results[0].type)]
         else:
             made = list(op.operands)[-len(results) :]
         for old, new in zip(results, made, strict=True):
@@ -46,9 +46,3 @@ def _count(value: Any) -> int | None:
     for size in kind.shape:
         count *= size
     return count
-
-
-def _zero(element: Any) -> Any:
-    if isinstance(element, ir.FloatType):
-        return ir.FloatAttr.get(element, 0.0)
-    return ir.IntegerAttr.get(element, 0)

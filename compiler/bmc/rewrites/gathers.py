@@ -15,7 +15,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, memref, vector
 
 from bmc.errors import BmcError
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util
 from bmc.rewrites.context import Context
 
 _INDEXED = ("vector.gather", "vector.scatter", "vector.load")
@@ -77,7 +77,7 @@ def _count_in_memory(op: ir_util.Op) -> None:
         new = vector.gather(
             op.results[0].type,
             _first_row(op.operands[0]),
-            [arith.constant(ir.IndexType.get(), 0)],
+            [build.number(0, ir.IndexType.get())],
             _distances(counted, list(buffer.shape), strides),
             mask,
             otherwise,
@@ -109,14 +109,12 @@ def _distances(counted: ir_util.Value, shape: list[int], strides: list[int]) -> 
     elements, gap_free = 1, 0
     for n, stride in reversed(dimensions):
         if stride != gap_free:
-            rows = counted if elements == 1 else arith.divui(counted, _all(elements, counted.type))
-            term = arith.muli(rows, _all(stride - gap_free, counted.type))
+            rows = (
+                counted
+                if elements == 1
+                else arith.divui(counted, build.number(elements, counted.type))
+            )
+            term = arith.muli(rows, build.number(stride - gap_free, counted.type))
             result = term if result is None else arith.addi(result, term)
         elements, gap_free = elements * n, stride * n
-    return _all(0, counted.type) if result is None else result
-
-
-def _all(value: int, type_: Any) -> Any:
-    """A vector constant of type `type_` with the same number in each element."""
-    number = ir.IntegerAttr.get(type_.element_type, value)
-    return arith.constant(type_, ir.DenseElementsAttr.get_splat(type_, number))
+    return build.number(0, counted.type) if result is None else result

@@ -11,7 +11,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.errors import BmcError
-from bmc.ir import contraction, ir_util
+from bmc.ir import build, contraction, ir_util
 from bmc.rewrites import product_weights
 from bmc.rewrites.context import Context
 
@@ -54,5 +54,5 @@ def apply(module: Any, context: Context) -> None:
 def _extend(body: Any, place: int) -> None:
     argument = body.arguments[place]
     with ir.InsertionPoint.at_block_begin(body), body.owner.location:
-        wide = ir.Operation.create("arith.extf", [ir.F32Type.get()], [argument]).result
+        wide = build.op("arith.extf", ir.F32Type.get(), argument)
     argument.replace_all_uses_except(wide, wide.owner.operation)

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 from iree.compiler import ir
+from iree.compiler.dialects import linalg
 
 from bmc.dtype import nearest_f16
-from bmc.ir import contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, permute
 from bmc.rewrites.context import Context
 from bmc.rewrites.model_context import RESET
 
@@ -169,7 +170,7 @@ def _widen(op: ir_util.Op) -> None:
         for number, result in enumerate(op.results):
             if _is_half(result.type) and isinstance(last.operands[number].type, ir.F32Type):
                 with ir.InsertionPoint(last), last.location:
-                    last.operands[number] = _op(
+                    last.operands[number] = build.op(
                         "arith.truncf", ir.F16Type.get(), last.operands[number]
                     )
 
@@ -179,7 +180,7 @@ def _extended(value: ir_util.Value, place: ir_util.Op, before: bool) -> None:
     point = ir.InsertionPoint(place) if before else ir.InsertionPoint.after(place)
     _set_half(value)
     with point, place.location:
-        wide = _op("arith.extf", ir.F32Type.get(), value)
+        wide = build.op("arith.extf", ir.F32Type.get(), value)
     value.replace_all_uses_except(wide, wide.owner.operation)
 
 
@@ -189,11 +190,10 @@ def _scalar(value: ir_util.Value, op: ir_util.Op) -> Any:
     f16 = ir.F16Type.get()
     if maker is None or maker.name != "arith.constant":
         with ir.InsertionPoint(op), op.location:
-            return _op("arith.truncf", f16, value)
+            return build.op("arith.truncf", f16, value)
     number = float(nearest_f16(ir.FloatAttr(maker.attributes["value"]).value))
     with ir.InsertionPoint.after(maker), maker.location:
-        attributes = {"value": ir.FloatAttr.get(f16, number)}
-        return ir.Operation.create("arith.constant", [f16], attributes=attributes).result
+        return build.number(number, f16)
 
 
 def _constant(op: ir_util.Op) -> None:
@@ -216,7 +216,7 @@ def _cast(value: ir_util.Value, op: ir_util.Op, is_half: bool) -> Any:
         if maker is not None and maker.name == "tensor.empty":
             return _empty(kind)
         if maker is not None and maker.name == "linalg.fill" and is_half:
-            return _filled(_scalar(maker.operands[0], op), kind)
+            return linalg.fill(_scalar(maker.operands[0], op), outs=[_empty(kind)])
         return _converted(value, kind)
 
 
@@ -229,49 +229,19 @@ def _narrow_all_uses(value: ir_util.Value) -> None:
 
 
 def _empty(kind: Any) -> Any:
-    return ir.Operation.create("tensor.empty", [kind]).result
-
-
-def _filled(number: Any, kind: Any) -> Any:
-    segments = ir.DenseI32ArrayAttr.get([1, 1])
-    fill = ir.Operation.create(
-        "linalg.fill",
-        [kind],
-        [number, _empty(kind)],
-        {"operandSegmentSizes": segments},
-        regions=1,
-    )
-    block = fill.regions[0].blocks.append(ir.F16Type.get(), ir.F16Type.get())
-    with ir.InsertionPoint(block):
-        ir.Operation.create("linalg.yield", operands=[block.arguments[0]])
-    return fill.result
+    return build.op("tensor.empty", kind)
 
 
 def _converted(value: ir_util.Value, kind: Any) -> Any:
     """Returns a tensor with each number converted, at the current place."""
-    identity = ir.AffineMap.get_identity(len(kind.shape))
-    loop = ir.Attribute.parse("#linalg.iterator_type<parallel>")
-    generic = ir.Operation.create(
-        "linalg.generic",
-        [kind],
-        [value, _empty(kind)],
-        {
-            "indexing_maps": permute.map_attributes([identity, identity]),
-            "iterator_types": ir.ArrayAttr.get([loop] * len(kind.shape)),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]),
-        },
-        regions=1,
+    name = "arith.truncf" if isinstance(kind.element_type, ir.F16Type) else "arith.extf"
+    return permute.computed(
+        value,
+        kind.shape,
+        kind.element_type,
+        ir.AffineMap.get_identity(kind.rank),
+        lambda number: build.op(name, kind.element_type, number),
     )
-    source, result = value.type.element_type, kind.element_type
-    block = generic.regions[0].blocks.append(source, result)
-    name = "arith.truncf" if isinstance(result, ir.F16Type) else "arith.extf"
-    with ir.InsertionPoint(block):
-        ir.Operation.create("linalg.yield", operands=[_op(name, result, block.arguments[0])])
-    return generic.result
-
-
-def _op(name: str, kind: Any, *operands: Any) -> Any:
-    return ir.Operation.create(name, [kind], operands).result
 
 
 def _set_half(value: ir_util.Value) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util, permute
 
 _QUANTIZE = "iree_linalg_ext.quantize_affine"
 _TRANSPOSE = "linalg.transpose"
@@ -78,28 +78,24 @@ def _swap(op: ir_util.Op, chain: list[ir_util.Op]) -> None:
 
         def empty(shape: Any) -> Any:
             type_ = ir.RankedTensorType.get(shape, element)
-            return ir.Operation.create("tensor.empty", [type_]).result
+            return build.op("tensor.empty", type_)
 
         first = empty(source.type.shape)
         value = ir.Operation.create(
             _QUANTIZE, [first.type], [source, *scales, first], attributes
         ).result
-        value = ir.Operation.create(_BARRIER, [value.type], [value]).result
+        value = permute.apart(value)
         for move in reversed(chain):
             shape = move.results[0].type.shape
             if move.name == _TRANSPOSE:
                 axes = list(ir.DenseI64ArrayAttr(move.attributes["permutation"]))
                 value = linalg.transpose(value, outs=[empty(shape)], permutation=axes).results[0]
                 continue
-            value = ir.Operation.create(
-                move.name,
-                [ir.RankedTensorType.get(shape, element)],
-                [value, *list(move.operands)[1:]],
-                {name: move.attributes[name] for name in move.attributes},
-            ).result
+            kind = ir.RankedTensorType.get(shape, element)
+            value = build.again(move, [kind], [value, *list(move.operands)[1:]]).result
         if any(_turns(move) for move in chain):
             # Or a product would read its lanes far apart.
-            value = ir.Operation.create(_BARRIER, [value.type], [value]).result
+            value = permute.apart(value)
     op.results[0].replace_all_uses_with(value)
     for dead in (op, *chain):
         dead.erase()

@@ -14,7 +14,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, permute
 from bmc.ir.contraction import Contraction
 from bmc.rewrites import own_kernels
 from bmc.rewrites.context import Context
@@ -64,9 +64,7 @@ def _gather(op: ir_util.Op, product: Contraction) -> None:
     # Loops of the product: pixels, channels, taps.
     channel, tap = ir.AffineExpr.get_dim(rank), ir.AffineExpr.get_dim(rank + 1)
     results = [[*loops[:rank], tap], [tap, channel], [*loops[:rank], channel]]
-    op.attributes["indexing_maps"] = permute.map_attributes(
-        [ir.AffineMap.get(rank + 2, 0, r) for r in results]
-    )
+    op.attributes["indexing_maps"] = build.maps([ir.AffineMap.get(rank + 2, 0, r) for r in results])
     kinds = list(op.attributes["iterator_types"])
     op.attributes["iterator_types"] = ir.ArrayAttr.get(kinds[: rank + 2])
 

@@ -7,7 +7,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
-from bmc.ir import contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, permute
 from bmc.kernels.ops import OPS
 
 RANK = 3
@@ -89,14 +89,8 @@ def amounts(op: ir_util.Op) -> dict[str, list[int]]:
 
 def moved(op: ir_util.Op, result: Any, operands: list[Any], places: dict[str, list[int]]) -> Any:
     """Returns a new operation that does what `op` does, but to other tensors, at these places."""
-    return ir.Operation.create(
-        op.name,
-        results=[result],
-        operands=operands,
-        attributes={name: op.attributes[name] for name in op.attributes}
-        | {side: ir.DenseI64ArrayAttr.get(each) for side, each in places.items()},
-        regions=len(op.regions),
-    )
+    changed = {side: ir.DenseI64ArrayAttr.get(each) for side, each in places.items()}
+    return build.again(op, [result], operands, **changed)
 
 
 def is_image(value: Any) -> bool:

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 from iree.compiler import ir
-from iree.compiler.dialects import arith
 
-from bmc.ir import ir_util, permute, stablehlo
+from bmc.ir import build, ir_util, stablehlo
 from bmc.ir.ranges import Ranges
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
@@ -51,7 +50,7 @@ def _widen(op: ir_util.Op, first: int) -> None:
         if start.type.element_type.width < 32:
             kind = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
             with ir.InsertionPoint(op), op.location:
-                op.operands[place] = stablehlo.operation("stablehlo.convert", kind, start)
+                op.operands[place] = build.op("stablehlo.convert", kind, start)
 
 
 def _narrow(scatter: ir_util.Op) -> None:
@@ -60,7 +59,7 @@ def _narrow(scatter: ir_util.Op) -> None:
     if value.type.element_type.width > 32:
         kind = ir.RankedTensorType.get(value.type.shape, ir.IntegerType.get_signless(32))
         with ir.InsertionPoint(scatter), scatter.location:
-            narrow = stablehlo.operation("stablehlo.convert", kind, value)
+            narrow = build.op("stablehlo.convert", kind, value)
         scatter.operands[len(scatter.results)] = narrow
 
 
@@ -173,7 +172,7 @@ def _clamped(value: Any, indices: _Indices) -> Any:
         limits = np.broadcast_to(limits.reshape(shape), value.type.shape)
     zero = stablehlo.constant(np.zeros((), np.int64), value.type)
     last = stablehlo.constant(limits if limits.ndim > 1 else limits[0], value.type)
-    return stablehlo.operation("stablehlo.clamp", value.type, zero, value, last)
+    return build.op("stablehlo.clamp", value.type, zero, value, last)
 
 
 def _clamped_in_linalg(value: Any, indices: _Indices) -> Any:
@@ -185,38 +184,24 @@ def _clamped_in_linalg(value: Any, indices: _Indices) -> Any:
     inputs, maps = [value], [with_all]
     if len(limits) > 1:
         array = np.array(limits, f"i{kind.element_type.width // 8}")
-        type_ = ir.RankedTensorType.get(array.shape, kind.element_type)
-        inputs.append(arith.constant(type_, ir.DenseElementsAttr.get(array, type=type_)))
+        inputs.append(build.array(array, kind.element_type))
         maps.append(ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(indices.axis or 0)]))
-    empty = stablehlo.operation("tensor.empty", kind)
-    new = ir.Operation.create(
-        "linalg.generic",
-        results=[kind],
-        operands=[*inputs, empty],
-        attributes={
-            "indexing_maps": permute.map_attributes([*maps, with_all]),
-            "iterator_types": ir.ArrayAttr.get(
-                [ir.Attribute.parse("#linalg.iterator_type<parallel>")] * rank
-            ),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), 1]),
-        },
-        regions=1,
+    empty = build.op("tensor.empty", kind)
+    return build.elementwise(
+        inputs,
+        empty,
+        [*maps, with_all],
+        lambda value, last=limits[0]: _clamped_number(value, last),
     )
-    block = new.regions[0].blocks.append(*[kind.element_type] * (len(inputs) + 1))
-    with ir.InsertionPoint(block):
-        last = block.arguments[1] if len(limits) > 1 else limits[0]
-        found = _clamped_number(block.arguments[0], last)
-        ir.Operation.create("linalg.yield", [], [found])
-    return new.results[0]
 
 
 def _clamped_number(value: Any, last: Any) -> Any:
     """Clamps one index; `last` is a number or a value."""
-    kind = value.type
-    zero = arith.constant(kind, ir.IntegerAttr.get(kind, 0))
     if isinstance(last, int):
-        last = arith.constant(kind, ir.IntegerAttr.get(kind, last))
-    return arith.minsi(arith.maxsi(value, zero), last)
+        zero, last = (build.number(each, value.type) for each in (0, last))
+    else:
+        zero = build.number(0, value.type)
+    return build.same("arith.minsi", build.same("arith.maxsi", value, zero), last)
 
 
 def _extracts(op: ir_util.Op, ranges: Ranges) -> Iterator[Change]:
@@ -298,12 +283,11 @@ def _drop(op: ir_util.Op, window: _Window, indices: _Indices) -> None:
         low, high = ([0] * op.operands[0].type.rank for _ in range(2))
         high[first] = window.extents[first]
         padded = [stablehlo.padded(value, 0, low, high) for value in op.operands[:count]]
-        new = ir.Operation.create(
-            "stablehlo.scatter",
+        new = build.again(
+            op,
             [value.type for value in padded],
             [*padded, moved, *list(op.operands)[count + 1 :]],
-            attributes=dict(op.attributes.items()) | {"indices_are_sorted": ir.BoolAttr.get(False)},
-            regions=1,
+            indices_are_sorted=ir.BoolAttr.get(False),
         )
         op.regions[0].blocks[0].append_to(new.regions[0])
         for old, result in zip(op.results, new.results, strict=True):
@@ -318,7 +302,7 @@ def _moved(value: Any, indices: _Indices, extent: int) -> Any:
     kind = value.type
     if kind.element_type.width < 32:
         kind = ir.RankedTensorType.get(kind.shape, ir.IntegerType.get_signless(32))
-        value = stablehlo.operation("stablehlo.convert", kind, value)
+        value = build.op("stablehlo.convert", kind, value)
     parts = [value] if indices.axis is None else stablehlo.parts(value, indices.axis)
     part = parts[0].type
     truth = ir.RankedTensorType.get(part.shape, ir.IntegerType.get_signless(1))
@@ -328,13 +312,11 @@ def _moved(value: Any, indices: _Indices, extent: int) -> Any:
             attribute = ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>")
             numbers = stablehlo.constant(np.broadcast_to(bound, part.shape), part)
             tests.append(
-                stablehlo.operation(
-                    "stablehlo.compare", truth, found, numbers, comparison_direction=attribute
-                )
+                build.op("stablehlo.compare", truth, found, numbers, comparison_direction=attribute)
             )
-    inside = functools.reduce(lambda a, b: stablehlo.operation("stablehlo.and", truth, a, b), tests)
+    inside = functools.reduce(lambda a, b: build.op("stablehlo.and", truth, a, b), tests)
     chosen = [
-        stablehlo.operation(
+        build.op(
             "stablehlo.select",
             part,
             inside,
@@ -346,7 +328,7 @@ def _moved(value: Any, indices: _Indices, extent: int) -> Any:
     if len(chosen) == 1:
         return chosen[0]
     axis = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), indices.axis)
-    return stablehlo.operation("stablehlo.concatenate", kind, *chosen, dimension=axis)
+    return build.op("stablehlo.concatenate", kind, *chosen, dimension=axis)
 
 
 _FINDERS: dict[str, Callable[[ir_util.Op, Ranges], Iterator[Change]]] = {

@@ -7,15 +7,13 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import arith, build, ir_util
 from bmc.kernels.problem.product import LANES
 from bmc.kernels.read.views import STORE, root_of
 from bmc.kernels.schedule.workgroups import Split, Workgroups
 from bmc.kernels.tree.assembly import Kernel
 
 _CLOBBERED = [*(f"v{number}" for number in range(32)), "vl", "vtype", "vxrm", "vxsat", "memory"]
-# arith.cmpi's predicate "less than" of unsigned numbers.
-_LESS = 6
 _SLICE = "iree_tensor_ext.dispatch.workgroup_count_from_slice"
 
 
@@ -105,7 +103,7 @@ def _emit_shares(shares: Workgroups, addresses: list[Any], word: Any) -> None:
         for number in range(len(addresses))
     ]
     addresses = [
-        ir.Operation.create("arith.addi", [word], [address, distance]).results[0]
+        build.same("arith.addi", address, distance)
         for address, distance in zip(addresses, moved, strict=True)
     ]
 
@@ -118,12 +116,7 @@ def _emit_shares(shares: Workgroups, addresses: list[Any], word: Any) -> None:
     if uneven is None or shares.smaller is None:
         emit(shares.kernel)
         return
-    is_large = ir.Operation.create(
-        "arith.cmpi",
-        [ir.IntegerType.get_signless(1)],
-        [uneven.piece, _index(uneven.cut.more)],
-        attributes={"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _LESS)},
-    ).results[0]
+    is_large = arith.compared(arith.I_ULT, uneven.piece, _index(uneven.cut.more))
     branch = ir.Operation.create("scf.if", [], [is_large], regions=2)
     for region, kernel in zip(branch.regions, (shares.kernel, shares.smaller), strict=True):
         with ir.InsertionPoint(region.blocks.append()):
@@ -153,11 +146,11 @@ def _times(value: Any, factor: int) -> Any:
 
 
 def _index(value: int) -> Any:
-    return _create("arith.constant", [], value=ir.IntegerAttr.get(ir.IndexType.get(), value))
+    return build.number(value, ir.IndexType.get())
 
 
 def _word(value: Any, word: Any) -> Any:
-    return ir.Operation.create("arith.index_cast", [word], [value]).results[0]
+    return build.op("arith.index_cast", word, value)
 
 
 def _set_workgroups(function: ir_util.Op, count: int) -> None:
@@ -225,9 +218,7 @@ def _offset(value: Any) -> Any:
 
 def _create(name: str, operands: list[Any], **attributes: Any) -> Any:
     """Returns the result of a new operation on indices."""
-    return ir.Operation.create(name, [ir.IndexType.get()], operands, attributes=attributes).results[
-        0
-    ]
+    return build.op(name, ir.IndexType.get(), *operands, **attributes)
 
 
 def _global(value: Any, name: str, function: ir_util.Op) -> Any:

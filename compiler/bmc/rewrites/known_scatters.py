@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from bmc.ir import constant_arrays, ir_util, stablehlo
+from bmc.ir import build, constant_arrays, ir_util, stablehlo
 
 _CONSTANT, _RETURN = "stablehlo.constant", "stablehlo.return"
 # What computes the same of a tensor, element by element, as of one element.
@@ -100,7 +100,7 @@ def _updated(op: ir_util.Op, part: _Part) -> Any:
     whole, _, update = op.operands
     ends = [first + size for first, size in zip(part.start, part.kind.shape, strict=True)]
     if update.type != part.kind:
-        update = stablehlo.operation("stablehlo.reshape", part.kind, update)
+        update = build.op("stablehlo.reshape", part.kind, update)
     block = op.regions[0].blocks[0]
     old, new = block.arguments
     values = {old: stablehlo.sliced(whole, part.kind, part.start, ends), new: update}
@@ -116,21 +116,19 @@ def _updated(op: ir_util.Op, part: _Part) -> Any:
         attributes = {name: each.attributes[name] for name in each.attributes}
         (result,) = each.results
         if each.name == _CONSTANT:
-            number = stablehlo.operation(_CONSTANT, result.type, **attributes)
+            number = build.op(_CONSTANT, result.type, **attributes)
             values[result] = _repeated(number, part.kind.shape)
         else:
             kind = ir.RankedTensorType.get(part.kind.shape, result.type.element_type)
-            values[result] = stablehlo.operation(
-                each.name, kind, *map(of_all, each.operands), **attributes
-            )
+            values[result] = build.op(each.name, kind, *map(of_all, each.operands), **attributes)
     if part.kind == whole.type:
         return update
     scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
     starts = [stablehlo.constant(np.array(first), scalar) for first in part.start]
-    return stablehlo.operation("stablehlo.dynamic_update_slice", whole.type, whole, update, *starts)
+    return build.op("stablehlo.dynamic_update_slice", whole.type, whole, update, *starts)
 
 
 def _repeated(number: Any, shape: list[int]) -> Any:
     kind = ir.RankedTensorType.get(shape, number.type.element_type)
     nowhere = ir.DenseI64ArrayAttr.get([])
-    return stablehlo.operation(_BROADCAST, kind, number, broadcast_dimensions=nowhere)
+    return build.op(_BROADCAST, kind, number, broadcast_dimensions=nowhere)

@@ -18,7 +18,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
-from bmc.ir import contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, permute
 from bmc.ir.contraction import Axis, Contraction
 from bmc.kernels.schedule import dot
 from bmc.rewrites import own_kernels
@@ -159,9 +159,9 @@ def _transpose_weight(
     new_type = permute.permuted(loads[0].results[0].type, axes)
     ir_util.retype_global(global_op, new_type)
     for load in loads:
-        new_load = ir_util.load_again(load, new_type)
+        new_load = build.load_again(load, new_type)
         for op, operand in ir_util.uses(load.results[0]):
-            op.operands[operand] = new_load.results[0]
+            op.operands[operand] = new_load
             if operand == _B:
                 _make_plain(op)
             else:
@@ -177,11 +177,11 @@ def _store_columns(global_op: ir_util.Op, loads: list[ir_util.Op]) -> None:
     new_type = permute.permuted(loads[0].results[0].type, (1, 0))
     ir_util.retype_global(global_op, new_type)
     for load in loads:
-        new_load = ir_util.load_again(load, new_type)
+        new_load = build.load_again(load, new_type)
         for op, _ in ir_util.uses(load.results[0]):
             row, _, start = op.operands
             with ir.InsertionPoint(op), op.location:
-                product = linalg.matvec(new_load.results[0], row, outs=[start])
+                product = linalg.matvec(new_load, row, outs=[start])
             op.results[0].replace_all_uses_with(product)
             op.erase()
         load.erase()

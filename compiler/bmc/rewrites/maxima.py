@@ -6,6 +6,7 @@ own. IREE's kernels take up to seven instructions for each element of a window.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any
@@ -13,13 +14,12 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, permute
 from bmc.rewrites.context import Context
 
 # Each tap takes a register with an address.
 _MOST_TAPS = 9
 _MAXIMA = ("arith.maximumf", "arith.maxsi")
-_PARALLEL = "#linalg.iterator_type<parallel>"
 
 
 def apply(module: Any, _: Context) -> None:
@@ -90,7 +90,6 @@ def _rewrite(op: ir_util.Op, steps: list[tuple[int, int]]) -> None:
     image, window, start = op.operands
     result = op.results[0].type
     maximum = op.regions[0].blocks[0].operations[0].operation.name
-    count = result.rank
     with ir.InsertionPoint(op), op.location:
         slices = [
             _slice(
@@ -100,39 +99,17 @@ def _rewrite(op: ir_util.Op, steps: list[tuple[int, int]]) -> None:
         ]
         if not _starts_least(ir_util.definition(start)):
             slices.append(start)
-        new = ir.Operation.create(
-            "linalg.generic",
-            [result],
-            [*slices, tensor.empty(result.shape, result.element_type)],
-            {
-                "indexing_maps": permute.map_attributes(
-                    [ir.AffineMap.get_identity(count)] * (len(slices) + 1)
-                ),
-                "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(_PARALLEL)] * count),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(slices), 1]),
-            },
-            regions=1,
+        new = build.elementwise(
+            slices,
+            tensor.empty(result.shape, result.element_type),
+            [ir.AffineMap.get_identity(result.rank)] * (len(slices) + 1),
+            lambda *values: functools.reduce(lambda a, b: build.same(maximum, a, b), values),
         )
-        block = new.regions[0].blocks.append(*[result.element_type] * (len(slices) + 1))
-        with ir.InsertionPoint(block):
-            value, *others = list(block.arguments)[:-1]
-            for other in others:
-                value = ir.Operation.create(maximum, [value.type], [value, other]).result
-            ir.Operation.create("linalg.yield", [], [value])
-    op.results[0].replace_all_uses_with(new.result)
+    op.results[0].replace_all_uses_with(new)
     op.erase()
 
 
 def _slice(image: Any, offsets: list[int], steps: list[tuple[int, int]], result: Any) -> Any:
     """Returns the pixels that one tap of the window meets."""
-    return ir.Operation.create(
-        "tensor.extract_slice",
-        [result],
-        [image],
-        {
-            "static_offsets": ir.DenseI64ArrayAttr.get([*offsets, 0]),
-            "static_sizes": ir.DenseI64ArrayAttr.get(list(result.shape)),
-            "static_strides": ir.DenseI64ArrayAttr.get([*(stride for stride, _ in steps), 1]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
-        },
-    ).result
+    strides = [*(stride for stride, _ in steps), 1]
+    return build.sliced(image, [*offsets, 0], list(result.shape), strides)

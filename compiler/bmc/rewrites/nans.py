@@ -10,10 +10,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import arith, ir_util, stablehlo
-
-# The numbers of arith's comparisons of floats.
-_OGT, _OGE, _OLT, _OLE, _ORD, _UGT, _ULT, _UNO = 2, 3, 4, 5, 7, 9, 11, 14
+from bmc.ir import arith, build, ir_util, stablehlo
 
 
 def apply(module: Any, _: object = None) -> None:
@@ -33,10 +30,10 @@ def _sort(sort: ir_util.Op) -> None:
     """NaN goes to the end of an ascending sort, and to the front of a descending one."""
     for op in ir_util.all_of(sort, "arith.cmpf"):
         first, second = op.operands
-        kind = _predicate(op)
-        if kind in (_OGE, _OLE):
+        kind = arith.predicate(op)
+        if kind in (arith.OGE, arith.OLE):
             with ir.InsertionPoint(op), op.location:
-                is_nan = _compared(_UNO, *[first if kind == _OGE else second] * 2)
+                is_nan = arith.compared(arith.UNO, *[first if kind == arith.OGE else second] * 2)
             arith.join(op, "arith.ori", is_nan)
 
 
@@ -58,7 +55,7 @@ def _ordered(sort: ir_util.Op) -> None:
             is_nan = stablehlo.compared_with_itself("NE", front)
             if direction[1] == "T":
                 both = [is_nan, stablehlo.compared_with_itself("EQ", back)]
-                is_nan = ir.Operation.create("stablehlo.and", [is_nan.type], both).result
+                is_nan = build.same("stablehlo.and", *both)
         arith.join(op, "stablehlo.or", is_nan)
 
 
@@ -66,11 +63,13 @@ def _structured(generic: ir_util.Op) -> None:
     """The first NaN beats all numbers, and nothing beats it."""
     held = list(generic.regions[0].blocks[0].arguments)[-len(generic.results) :]
     for op in ir_util.all_of(generic, "arith.cmpf"):
-        kind = _predicate(op)
-        if kind in (_OGT, _OLT) and op.operands[1] in held:
-            op.attributes["predicate"] = _number(_UGT if kind == _OGT else _ULT)
+        kind = arith.predicate(op)
+        if kind in (arith.OGT, arith.OLT) and op.operands[1] in held:
+            op.attributes["predicate"] = arith.predicate_attribute(
+                arith.UGT if kind == arith.OGT else arith.ULT
+            )
             with ir.InsertionPoint(op), op.location:
-                is_number = _compared(_ORD, op.operands[1], op.operands[1])
+                is_number = arith.compared(arith.ORD, op.operands[1], op.operands[1])
             arith.join(op, "arith.andi", is_number)
 
 
@@ -89,24 +88,9 @@ def _reduction(reduce: ir_util.Op) -> None:
             is_nan = stablehlo.compared_with_itself("NE", first)
             if direction == "EQ":
                 both = [is_nan, stablehlo.compared_with_itself("NE", second)]
-                is_nan = ir.Operation.create("stablehlo.and", [is_nan.type], both).result
+                is_nan = build.same("stablehlo.and", *both)
         arith.join(op, "stablehlo.or", is_nan)
 
 
 def _direction(op: ir_util.Op) -> str:
     return str(op.attributes["comparison_direction"]).split()[-1].rstrip(">")
-
-
-def _predicate(op: ir_util.Op) -> int:
-    return int(ir.IntegerAttr(op.attributes["predicate"]).value)
-
-
-def _number(predicate: int) -> Any:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
-
-
-def _compared(predicate: int, first: Any, second: Any) -> Any:
-    truth = ir.IntegerType.get_signless(1)
-    return ir.Operation.create(
-        "arith.cmpf", [truth], [first, second], attributes={"predicate": _number(predicate)}
-    ).result

@@ -12,7 +12,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util
 
 _STEPS = ("stablehlo.add", "stablehlo.subtract", "stablehlo.multiply", "stablehlo.divide")
 _FACTORS = _STEPS[2:]
@@ -93,29 +93,25 @@ def _multiply(convolution: ir_util.Op, steps: list[_Step], channels: int) -> Non
         for step in steps:
             constant = _vector(step.constant, kind)
             sides = (offset, constant) if step.place == 0 else (constant, offset)
-            offset = _make(step.op.name, kind, *sides)
+            offset = build.op(step.op.name, kind, *sides)
             if step.op.name in _FACTORS:
-                factor = _make(step.op.name, kind, factor, constant)
+                factor = build.op(step.op.name, kind, factor, constant)
             elif (step.op.name, step.place) == ("stablehlo.subtract", 1):
-                factor = _make("stablehlo.negate", kind, factor)
+                factor = build.op("stablehlo.negate", kind, factor)
         factors = _repeated(factor, weights.type, _axis("o", "]x[", convolution))
-        product = _make("stablehlo.multiply", weights.type, weights, factors)
+        product = build.op("stablehlo.multiply", weights.type, weights, factors)
         sums = convolution.clone()
         sums.operands[1] = product
         added = _repeated(offset, result.type, channels)
-        total = _make("stablehlo.add", result.type, sums.results[0], added)
+        total = build.op("stablehlo.add", result.type, sums.results[0], added)
     last.results[0].replace_all_uses_with(total)
     for op in (*(step.op for step in reversed(steps)), convolution):
         op.erase()
 
 
-def _make(name: str, kind: Any, *operands: ir_util.Value, **attributes: Any) -> ir_util.Value:
-    return ir.Operation.create(name, [kind], operands, attributes).result
-
-
 def _splat(kind: Any, number: int) -> ir_util.Value:
     value = ir.Attribute.parse(f"dense<{number}.0> : {kind}")
-    return _make("stablehlo.constant", kind, value=value)
+    return build.op("stablehlo.constant", kind, value=value)
 
 
 def _vector(constant: ir_util.Value, kind: Any) -> ir_util.Value:
@@ -123,10 +119,10 @@ def _vector(constant: ir_util.Value, kind: Any) -> ir_util.Value:
     if list(constant.type.shape) == list(kind.shape):
         return constant
     flat = ir.RankedTensorType.get([math.prod(constant.type.shape)], kind.element_type)
-    row = _make("stablehlo.reshape", flat, constant)
+    row = build.op("stablehlo.reshape", flat, constant)
     return row if flat == kind else _repeated(row, kind, 0)
 
 
 def _repeated(row: ir_util.Value, kind: Any, axis: int) -> ir_util.Value:
     axes = ir.DenseI64ArrayAttr.get([axis])
-    return _make("stablehlo.broadcast_in_dim", kind, row, broadcast_dimensions=axes)
+    return build.op("stablehlo.broadcast_in_dim", kind, row, broadcast_dimensions=axes)

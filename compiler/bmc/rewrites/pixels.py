@@ -12,7 +12,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import ir_util, permute
+from bmc.ir import build, ir_util, permute
 from bmc.rewrites import images, quantizations
 from bmc.rewrites.context import Context
 
@@ -105,14 +105,9 @@ def _compute(op: ir_util.Op) -> None:
     ]
     type_ = permute.permuted(op.results[0].type, _PIXELS)
     with ir.InsertionPoint(op), op.location:
-        new = ir.Operation.create(
-            op.name,
-            results=[type_],
-            operands=[*list(op.operands)[:-1], tensor.empty(type_.shape, type_.element_type)],
-            attributes={name: op.attributes[name] for name in op.attributes},
-            regions=1,
-        )
-    new.attributes["indexing_maps"] = permute.map_attributes([*maps, result])
+        empty = tensor.empty(type_.shape, type_.element_type)
+        new = build.again(op, [type_], [*list(op.operands)[:-1], empty])
+    new.attributes["indexing_maps"] = build.maps([*maps, result])
     op.regions[0].blocks[0].append_to(new.regions[0])
     permute.replace(op, new.results[0], _PIXELS)
 

@@ -13,7 +13,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, permute
 from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.problem.product import LARGEST_GAP
 from bmc.kernels.schedule import layouts
@@ -239,17 +239,15 @@ class _Layouts:
         loops[:rank] = [*loops[1:rank], loops[0]]
         renumber = ir.AffineMap.get(len(loops), 0, loops)
         planes = (rank - 1, *range(rank - 1))
-        new = ir.Operation.create(
-            op.name,
-            results=[permute.permuted(op.results[0].type, planes)],
-            operands=[
+        new = build.again(
+            op,
+            [permute.permuted(op.results[0].type, planes)],
+            [
                 *(self._planes.get(value, value) for value in inputs),
                 self._as_planes(first) if rank == _RANK else permute.transposed(first, planes),
             ],
-            attributes={name: op.attributes[name] for name in op.attributes},
-            regions=1,
         )
-        new.attributes["indexing_maps"] = permute.map_attributes(
+        new.attributes["indexing_maps"] = build.maps(
             [
                 ir.AffineMap.get(len(loops), 0, [index.compose(renumber) for index in each.results])
                 for each in (*maps, _permuted(result))
@@ -283,7 +281,7 @@ class _Layouts:
             maps = permute.maps(reader)
             maps[operand] = _permuted(maps[operand])
             reader.operands[operand] = planes
-            reader.attributes["indexing_maps"] = permute.map_attributes(maps)
+            reader.attributes["indexing_maps"] = build.maps(maps)
             return
         with ir.InsertionPoint(reader), reader.location:
             # In a kernel of its own. Others would compute one number at a time.

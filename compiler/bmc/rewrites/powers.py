@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from bmc.ir import arith, constant_arrays, ir_util
+from bmc.ir import arith, build, constant_arrays, ir_util
 
 _POWERS = ("math.powf", "stablehlo.power", "tosa.pow")
 _ANGLES = ("math.atan2", "stablehlo.atan2")
@@ -85,15 +85,15 @@ def _power(op: ir_util.Op, module: Any) -> Any:
     base = _repeated(base, kind)
     if constant is None:
         exponent = _repeated(exponent, kind)
-    size = arith.made("math.absf", base)
-    power = arith.made(op.name, size, exponent)
+    size = build.same("math.absf", base)
+    power = build.same(op.name, size, exponent)
     if constant is None:
         return _any_power(base, size, exponent, power)
     if constant % 2 == 0:
         return power
     if constant % 2 == 1:
         return _signed(power, base)
-    return arith.select(_undefined(base, size), arith.constant(math.nan, base), power)
+    return arith.select(_undefined(base, size), build.number(math.nan, base.type), power)
 
 
 def _repeated(value: Any, kind: Any) -> Any:
@@ -104,39 +104,34 @@ def _repeated(value: Any, kind: Any) -> Any:
     repeats = np.array([size if own == 1 else 1 for size, own in pairs])
     index = ir.IndexType.get()
     values = ir.DenseElementsAttr.get(repeats, type=index)
-    shape = ir.Operation.create(
-        "tosa.const_shape",
-        [ir.Type.parse(f"!tosa.shape<{repeats.size}>")],
-        attributes={"values": values},
-    ).result
-    return arith.made("tosa.tile", value, shape, kind=kind)
+    kind_of_shape = ir.Type.parse(f"!tosa.shape<{repeats.size}>")
+    shape = build.op("tosa.const_shape", kind_of_shape, values=values)
+    return build.op("tosa.tile", kind, value, shape)
 
 
 def _any_power(base: Any, size: Any, exponent: Any, power: Any) -> Any:
     """Numbers from 2 ** 24 are even integers. Without floor(), which not all targets have."""
-    large, height = arith.constant(2.0**24, exponent), arith.made("math.absf", exponent)
+    large, height = build.number(2.0**24, exponent.type), build.same("math.absf", exponent)
     whole = arith.select(arith.compared(arith.OLT, height, large), height, large)
-    whole = arith.made(
-        "arith.fptosi", whole, kind=arith.like(exponent, ir.IntegerType.get_signless(32))
-    )
-    truncated = arith.made("arith.sitofp", whole, kind=exponent.type)
-    fractional = arith.made(
+    whole = build.op("arith.fptosi", arith.like(exponent, ir.IntegerType.get_signless(32)), whole)
+    truncated = build.op("arith.sitofp", exponent.type, whole)
+    fractional = build.same(
         "arith.andi",
         arith.compared(arith.UNE, truncated, height),
         arith.compared(arith.ULT, height, large),
     )
-    odd = arith.made("arith.trunci", whole, kind=fractional.type)
-    one = arith.made(
+    odd = build.op("arith.trunci", fractional.type, whole)
+    one = build.same(
         "arith.ori",
-        arith.compared(arith.OEQ, exponent, arith.constant(0.0, exponent)),
-        arith.compared(arith.OEQ, size, arith.constant(1.0, base)),
+        arith.compared(arith.OEQ, exponent, build.number(0.0, exponent.type)),
+        arith.compared(arith.OEQ, size, build.number(1.0, base.type)),
     )
-    power = arith.select(one, arith.constant(1.0, base), power)
+    power = arith.select(one, build.number(1.0, base.type), power)
     # The sign of the base is that of all integers' powers but the even ones'.
     signed = arith.select(odd, _signed(power, base), power)
     power = arith.select(fractional, power, signed)
-    undefined = arith.made("arith.andi", _undefined(base, size), fractional)
-    return arith.select(undefined, arith.constant(math.nan, base), power)
+    undefined = build.same("arith.andi", _undefined(base, size), fractional)
+    return arith.select(undefined, build.number(math.nan, base.type), power)
 
 
 def _signed(power: Any, base: Any) -> Any:
@@ -144,18 +139,18 @@ def _signed(power: Any, base: Any) -> Any:
     if not isinstance(ir_util.element_type(base.type), ir.F64Type):
         return arith.signed(power, base)
     # IREE may make f32 of f64, which has other bits. The inverse of -0 is less than 0.
-    zero, one = (arith.constant(number, base) for number in (0.0, 1.0))
-    inverse = arith.made("arith.divf", one, base)
+    zero, one = (build.number(number, base.type) for number in (0.0, 1.0))
+    inverse = build.same("arith.divf", one, base)
     negative = [arith.compared(arith.OLT, each, zero) for each in (base, inverse)]
-    opposite = arith.made("arith.negf", power)
-    return arith.select(arith.made("arith.ori", *negative), opposite, power)
+    opposite = build.same("arith.negf", power)
+    return arith.select(build.same("arith.ori", *negative), opposite, power)
 
 
 def _undefined(base: Any, size: Any) -> Any:
     """Whether no fractional power of a number exists. Those of -inf do."""
-    negative = arith.compared(arith.OLT, base, arith.constant(0.0, base))
-    return arith.made(
-        "arith.andi", negative, arith.compared(arith.OLT, size, arith.constant(math.inf, base))
+    negative = arith.compared(arith.OLT, base, build.number(0.0, base.type))
+    return build.same(
+        "arith.andi", negative, arith.compared(arith.OLT, size, build.number(math.inf, base.type))
     )
 
 
@@ -208,8 +203,8 @@ def _is_not_negative(
 def _cube_root(op: ir_util.Op) -> None:
     """Takes the root of 1 for that of infinity, which is itself."""
     x = op.operands[0]
-    finite = arith.compared(arith.OLT, arith.made("math.absf", x), arith.constant(math.inf, x))
-    found = arith.made(op.name, arith.select(finite, x, arith.constant(1.0, x)))
+    finite = arith.compared(arith.OLT, build.same("math.absf", x), build.number(math.inf, x.type))
+    found = build.same(op.name, arith.select(finite, x, build.number(1.0, x.type)))
     op.results[0].replace_all_uses_with(arith.select(finite, found, x))
     op.erase()
 
@@ -217,14 +212,14 @@ def _cube_root(op: ir_util.Op) -> None:
 def _angle(op: ir_util.Op) -> Any:
     """Computes the angle above the axis, and gives it the sign of y. Two equal sizes may as well be 1, or 0 and 1."""
     y, x = op.operands
-    one, height = arith.constant(1.0, x), arith.made("math.absf", y)
-    equal = arith.compared(arith.OEQ, height, arith.made("math.absf", x))
-    apart_from_zero = arith.made(
-        "arith.andi", equal, arith.compared(arith.UNE, y, arith.constant(0.0, y))
+    one, height = build.number(1.0, x.type), build.same("math.absf", y)
+    equal = arith.compared(arith.OEQ, height, build.same("math.absf", x))
+    apart_from_zero = build.same(
+        "arith.andi", equal, arith.compared(arith.UNE, y, build.number(0.0, y.type))
     )
     height = arith.select(apart_from_zero, one, height)
     width = arith.select(equal, arith.signed(one, x), x)
-    return arith.signed(arith.made(op.name, height, width), y)
+    return arith.signed(build.same(op.name, height, width), y)
 
 
 def _number(value: Any, module: Any) -> float | None:

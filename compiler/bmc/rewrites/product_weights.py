@@ -9,7 +9,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import contraction, ir_util
+from bmc.ir import build, contraction, ir_util
 
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
@@ -82,7 +82,7 @@ def retype(global_op: ir_util.Op, weight: ProductWeight, element: Any) -> None:
 
     kind = typed(weight.load.results[0].type)
     ir_util.retype_global(global_op, kind)
-    value = ir_util.load_again(weight.load, kind).results[0]
+    value = build.load_again(weight.load, kind)
     for old in weight.reshapes:
         with ir.InsertionPoint(old), old.location:
             groups = [[int(axis) for axis in group] for group in old.attributes["reassociation"]]

@@ -8,9 +8,8 @@ import numpy as np
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import ir_util, permute
+from bmc.ir import build, ir_util, permute
 from bmc.rewrites import images
-from bmc.rewrites.rounding import constant, create, literal
 
 _QUANTIZE, _DEQUANTIZE = (f"iree_linalg_ext.{name}_affine" for name in ("quantize", "dequantize"))
 
@@ -22,7 +21,7 @@ def is_uniform(op: ir_util.Op) -> bool:
     numbers = [ir_util.definition(each) for each in list(op.operands)[1:-1]]
     if any(number is None or number.name != "arith.constant" for number in numbers):
         return False
-    scale = constant(op.operands[1])
+    scale = ir_util.float_constant(op.operands[1])
     maps = permute.maps(op)
     identity = ir.AffineMap.get_identity(maps[0].n_dims)
     return scale is not None and scale > 0 and maps[0] == maps[-1] == identity
@@ -42,20 +41,19 @@ def of(op: ir_util.Op, source: Any) -> Any:
     # Scale and zero point may come later than the insertion point.
     copies = [each.owner.operation.clone().results[0] for each in numbers]
     empty = tensor.empty(type_.shape, bytes_.element_type)
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    attributes["indexing_maps"] = uniform_maps(type_.rank, len(copies) + 2)
-    return ir.Operation.create(_QUANTIZE, [bytes_], [source, *copies, empty], attributes).result
+    maps = uniform_maps(type_.rank, len(copies) + 2)
+    return build.again(op, [bytes_], [source, *copies, empty], indexing_maps=maps).result
 
 
 def uniform_maps(rank: int, operands: int) -> Any:
     """Returns the indexing maps of an operation with so many operands, which treats all numbers alike."""
     whole, one = ir.AffineMap.get_identity(rank), ir.AffineMap.get(rank, 0, [])
-    return permute.map_attributes([whole, *[one] * (operands - 2), whole])
+    return build.maps([whole, *[one] * (operands - 2), whole])
 
 
 def integer(op: ir_util.Op, number: float) -> int:
     """Returns what `op`, which is_uniform(), makes of a number that is not NaN."""
-    scale, zero_point = constant(op.operands[1]), _zero_point(op)
+    scale, zero_point = ir_util.float_constant(op.operands[1]), _zero_point(op)
     assert scale is not None and zero_point is not None
     low, high = (ir.IntegerAttr(op.attributes[f"quant_{end}"]).value for end in ("min", "max"))
     quotient = np.rint(np.float32(number) / np.float32(scale)) + zero_point
@@ -90,7 +88,7 @@ def spelled_out(op: ir_util.Op, source: Any) -> Any:
     maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(op.attributes["indexing_maps"])]
     identity = ir.AffineMap.get_identity(images.RANK)
     types = [str(each.type.element_type) for each in (op.operands[0], op.results[0])]
-    scale, zero_point = constant(op.operands[1]), _zero_point(op)
+    scale, zero_point = ir_util.float_constant(op.operands[1]), _zero_point(op)
     low, high = (ir.IntegerAttr(op.attributes[f"quant_{end}"]).value for end in ("min", "max"))
     if (
         maps[0] != identity
@@ -117,25 +115,25 @@ def spelled_out(op: ir_util.Op, source: Any) -> Any:
 def _quantized(x: Any, scale: float, zero_point: int, low: int, high: int) -> Any:
     f32 = x.type
     if scale != 1:
-        x = create("arith.divf", f32, x, _f32(scale))
-    x = create("math.roundeven", f32, x)
+        x = build.op("arith.divf", f32, x, _f32(scale))
+    x = build.op("math.roundeven", f32, x)
     if zero_point:
-        x = create("arith.addf", f32, x, _f32(zero_point))
-    x = create("arith.maxnumf", f32, x, _f32(low))
-    x = create("arith.minnumf", f32, x, _f32(high))
-    return create("arith.fptosi", ir.IntegerType.get_signless(8), x)
+        x = build.op("arith.addf", f32, x, _f32(zero_point))
+    x = build.op("arith.maxnumf", f32, x, _f32(low))
+    x = build.op("arith.minnumf", f32, x, _f32(high))
+    return build.op("arith.fptosi", ir.IntegerType.get_signless(8), x)
 
 
 def _dequantized(x: Any, scale: float, zero_point: int) -> Any:
     i32, f32 = ir.IntegerType.get_signless(32), ir.F32Type.get()
-    x = create("arith.extsi", i32, x)
+    x = build.op("arith.extsi", i32, x)
     if zero_point:
-        x = create("arith.subi", i32, x, literal(ir.IntegerAttr.get(i32, zero_point)))
-    return create("arith.mulf", f32, create("arith.sitofp", f32, x), _f32(scale))
+        x = build.op("arith.subi", i32, x, build.number(zero_point, i32))
+    return build.op("arith.mulf", f32, build.op("arith.sitofp", f32, x), _f32(scale))
 
 
 def _f32(number: float) -> Any:
-    return literal(ir.FloatAttr.get(ir.F32Type.get(), number))
+    return build.number(number, ir.F32Type.get())
 
 
 def _zero_point(op: ir_util.Op) -> int | None:

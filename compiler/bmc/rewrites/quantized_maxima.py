@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import tensor
+from iree.compiler.dialects import linalg, tensor
 
-from bmc.ir import contraction, ir_util, pad, permute
+from bmc.ir import build, contraction, ir_util, pad, permute
 from bmc.rewrites import maxima, quantizations
 
 _LEAST = -128
@@ -42,11 +42,8 @@ def _keeps_order(op: ir_util.Op) -> bool:
     # A tensor of scales or zero points has one for each channel.
     if any(isinstance(each.type, ir.RankedTensorType) for each in list(op.operands)[1:-1]):
         return False
-    scale = ir_util.definition(op.operands[1])
-    if scale is None or scale.name != "arith.constant":
-        return False
-    factor = scale.attributes["value"]
-    return isinstance(factor, ir.FloatAttr) and ir.FloatAttr(factor).value > 0
+    scale = ir_util.float_constant(op.operands[1])
+    return scale is not None and scale > 0
 
 
 def _quantization(pooling: ir_util.Op, image: Any) -> ir_util.Op | None:
@@ -112,12 +109,11 @@ def _pool_after(
 def _pooled(op: ir_util.Op, image: Any, border: ir_util.Op | None) -> Any:
     """Returns what the pooling makes of an image of int8."""
     i8 = ir.IntegerType.get_signless(8)
-    value = {"value": ir.IntegerAttr.get(i8, _LEAST)}
-    least = ir.Operation.create("arith.constant", [i8], attributes=value).result
+    least = build.number(_LEAST, i8)
     if border is not None:
         image = pad.padded(image, *_around(border), least)
     kind = ir.RankedTensorType.get(op.results[0].type.shape, i8)
-    start = _filled(least, kind)
+    start = linalg.fill(least, outs=[tensor.empty(kind.shape, i8)])
     pooled = op.clone(ir.InsertionPoint(op)).operation
     pooled.operands[0], pooled.operands[2] = image, start
     pooled.results[0].set_type(kind)
@@ -126,22 +122,7 @@ def _pooled(op: ir_util.Op, image: Any, border: ir_util.Op | None) -> Any:
     for place in (0, 2):
         block.arguments[place].set_type(i8)
     with ir.InsertionPoint(old), old.location:
-        new = ir.Operation.create("arith.maxsi", [i8], list(old.operands))
-    old.results[0].replace_all_uses_with(new.result)
+        new = build.op("arith.maxsi", i8, *old.operands)
+    old.results[0].replace_all_uses_with(new)
     old.erase()
     return pooled.results[0]
-
-
-def _filled(number: Any, kind: Any) -> Any:
-    segments = ir.DenseI32ArrayAttr.get([1, 1])
-    fill = ir.Operation.create(
-        "linalg.fill",
-        [kind],
-        [number, tensor.empty(kind.shape, kind.element_type)],
-        {"operandSegmentSizes": segments},
-        regions=1,
-    )
-    block = fill.regions[0].blocks.append(kind.element_type, kind.element_type)
-    with ir.InsertionPoint(block):
-        ir.Operation.create("linalg.yield", operands=[block.arguments[0]])
-    return fill.result

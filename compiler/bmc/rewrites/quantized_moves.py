@@ -9,9 +9,8 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util, pad
+from bmc.ir import build, ir_util, pad
 from bmc.rewrites import quantizations
-from bmc.rewrites.rounding import constant, literal
 
 _MOVES = {"tensor.concat", "tensor.pad"}
 
@@ -32,15 +31,13 @@ def _rewrite(op: ir_util.Op, readers: list[ir_util.Op]) -> None:
     with ir.InsertionPoint(op), op.location:
         if op.name == "tensor.concat":
             parts = [quantizations.of(quantization, part) for part in op.operands]
-            attributes = {"dim": op.attributes["dim"]}
-            kind = quantization.results[0].type
-            moved = ir.Operation.create(op.name, [kind], parts, attributes).result
+            moved = build.again(op, [quantization.results[0].type], parts).result
         else:
             number = _around(op)
             if number is None:
                 return
             byte = quantizations.integer(quantization, number)
-            edge = literal(ir.IntegerAttr.get(ir.IntegerType.get_signless(8), byte))
+            edge = build.number(byte, ir.IntegerType.get_signless(8))
             low, high = (
                 list(ir.DenseI64ArrayAttr(op.attributes[f"static_{s}"])) for s in ("low", "high")
             )
@@ -54,4 +51,4 @@ def _rewrite(op: ir_util.Op, readers: list[ir_util.Op]) -> None:
 def _around(op: ir_util.Op) -> float | None:
     """Returns the number that a tensor is padded with, if it is constant, and so is how far it is padded."""
     last = list(op.regions[0].blocks[0].operations)[-1].operation
-    return constant(last.operands[0]) if len(op.operands) == 1 else None
+    return ir_util.float_constant(last.operands[0]) if len(op.operands) == 1 else None

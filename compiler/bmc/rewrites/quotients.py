@@ -13,7 +13,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.errors import BmcError
-from bmc.ir import arith, constant_arrays, ir_util
+from bmc.ir import arith, build, constant_arrays, ir_util
 
 _REMAINDER = "arith.remsi"
 _QUOTIENTS = ("arith.divsi", "arith.floordivsi", "arith.ceildivsi", "tosa.intdiv")
@@ -52,13 +52,13 @@ def _rewrite(op: ir_util.Op) -> None:
     kind = op.results[0].type
     with ir.InsertionPoint(op), op.location:
         is_minus_one = arith.equal(divisor, -1)
-        by = arith.select(is_minus_one, arith.integer(1, divisor), divisor)
-        made = arith.made(op.name, dividend, by, kind=kind)
+        by = arith.select(is_minus_one, build.number(1, divisor.type), divisor)
+        made = build.op(op.name, kind, dividend, by)
         if op.name != _REMAINDER:
-            negative = arith.made("arith.subi", arith.integer(0, dividend), dividend)
+            negative = build.same("arith.subi", build.number(0, dividend.type), dividend)
             # TOSA's operands may be smaller than the result.
             choice = "tosa.select" if op.name == "tosa.intdiv" else "arith.select"
-            made = arith.made(choice, is_minus_one, negative, made, kind=kind)
+            made = build.op(choice, kind, is_minus_one, negative, made)
     op.results[0].replace_all_uses_with(made)
     op.erase()
 

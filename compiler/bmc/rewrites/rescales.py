@@ -25,8 +25,8 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.dtype import Array
-from bmc.ir import ir_util, offsets
-from bmc.ir.elementwise import Elementwise, predicate
+from bmc.ir import arith, build, ir_util, offsets
+from bmc.ir.elementwise import Elementwise
 from bmc.ir.ranges import Ranges
 
 # The largest |v|, exclusive: 4v is an int32.
@@ -38,7 +38,6 @@ _LARGEST_SHIFT = 60
 # Up to this shift of an i64, its lowest 32 bits are the same whatever comes in from the left: IREE makes a shift of
 # unsigned numbers of such a one.
 _SAME_SHIFT = 32
-_SGE = 5
 
 
 def apply(module: Any, _: object) -> None:
@@ -133,7 +132,7 @@ class _Scaling:
     def _selected(self, op: ir_util.Op) -> _Line | None:
         condition, *cases = op.operands
         a, b = map(self._line, cases)
-        comparison = _defined_by(condition, "arith.cmpi")
+        comparison = ir_util.defined_by(condition, "arith.cmpi")
         if a is None or b is None or comparison is None:
             return None
         known = self.body.constant(condition)
@@ -148,7 +147,9 @@ class _Scaling:
         """Returns the line that is constant `a` where v >= 0, and `b` elsewhere."""
         v, bound = comparison.operands
         zero = self.body.constant(bound)
-        is_sign = predicate(comparison) == _SGE and zero is not None and not np.any(zero)
+        is_sign = (
+            arith.predicate(comparison) == arith.I_SGE and zero is not None and not np.any(zero)
+        )
         if not is_sign or a.v is not None or b.v is not None:
             return None
         return _Line(v, _scalar(0), a.positive, b.negative)
@@ -181,20 +182,20 @@ class _Scaling:
             # (v * m + 2^30) >> 31, of which a negative one is too large by one.
             result = self._rounded(result, _scalar(1))
             if needs_sign:
-                result = _op("arith.addi", result, self._sign(v))
+                result = build.same("arith.addi", result, self._sign(v))
             return self._rounded(result, rest - 1)
         if not below_zero and np.all((rest > 0) & (constant == half)):
             return self._rounded(result, rest)
         if below_zero and needs_sign:
-            less = _op("arith.muli", self._sign(v), self.body.add(_scalar(below_zero)))
-            result = _op("arith.addi", result, less)
+            less = build.same("arith.muli", self._sign(v), self.body.add(_scalar(below_zero)))
+            result = build.same("arith.addi", result, less)
         if np.any(constant):
-            result = _op("arith.addi", result, self.body.add(constant))
-        return _op("arith.shrsi", result, self.body.add(rest)) if np.any(rest) else result
+            result = build.same("arith.addi", result, self.body.add(constant))
+        return build.same("arith.shrsi", result, self.body.add(rest)) if np.any(rest) else result
 
     def _sign(self, v: Any) -> Any:
         """Returns -1 where v is negative, 0 elsewhere."""
-        return _op("arith.shrsi", v, self.body.add(_scalar(31)))
+        return build.same("arith.shrsi", v, self.body.add(_scalar(31)))
 
     def _rounded(self, x: Any, shift: Array) -> Any:
         """Returns (x + (2^s >> 1)) >> s, which kernels/rescales.py reads."""
@@ -204,18 +205,17 @@ class _Scaling:
         else:
             # Not one more operand with a number for each channel.
             one = self.body.add(_scalar(1))
-            half = _op("arith.shrui", _op("arith.shli", one, amount), one)
-        return _op("arith.shrsi", _exact("arith.addi", x, half), amount)
+            half = build.same("arith.shrui", build.same("arith.shli", one, amount), one)
+        return build.same("arith.shrsi", arith.exact("arith.addi", x, half), amount)
 
     def _product(self, v: Any, factor: Array) -> Any:
         """Returns the upper half of 4v * m."""
         i64 = ir.IntegerType.get_signless(64)
-        four = _exact("arith.shli", v, self.body.add(_scalar(2)))
-        wide = [_cast("arith.extsi", i64, each) for each in (four, self.body.add(factor))]
-        half = ir.IntegerAttr.get(i64, 32)
-        bits = ir.Operation.create("arith.constant", [i64], attributes={"value": half}).result
-        upper = _op("arith.shrsi", _op("arith.muli", *wide), bits)
-        return _cast("arith.trunci", v.type, upper)
+        four = arith.exact("arith.shli", v, self.body.add(_scalar(2)))
+        wide = [build.op("arith.extsi", i64, each) for each in (four, self.body.add(factor))]
+        bits = build.number(32, i64)
+        upper = build.same("arith.shrsi", build.same("arith.muli", *wide), bits)
+        return build.op("arith.trunci", v.type, upper)
 
     def _with_offsets(self, v: Any) -> Any:
         """Returns `v`, computed from the sum before anything was added to its channels."""
@@ -234,7 +234,7 @@ class _Scaling:
             return v
         self.body.constant_map = offset.map
         with ir.InsertionPoint.at_block_begin(self.truncation.block):
-            total = _op("arith.addi", v, self.body.add(offset.constant))
+            total = build.same("arith.addi", v, self.body.add(offset.constant))
         v.replace_all_uses_except(total, total.owner.operation)
         return total
 
@@ -267,10 +267,8 @@ def _shifted_left(line: _Line, shift: Array) -> Any:
     if not 0 <= bits < 32 or factor != 1 << bits:
         return None
     v = _widened(line.v)
-    amount = ir.Operation.create(
-        "arith.constant", [v.type], attributes={"value": ir.IntegerAttr.get(v.type, bits)}
-    ).result
-    return _op("arith.shli", v, amount) if bits else v
+    amount = build.number(bits, v.type)
+    return build.same("arith.shli", v, amount) if bits else v
 
 
 def _scalar(number: int) -> Array:
@@ -279,7 +277,7 @@ def _scalar(number: int) -> Array:
 
 def _widened(v: Any) -> Any:
     i32 = ir.IntegerType.get_signless(32)
-    return v if v.type == i32 else _cast("arith.extsi", i32, v)
+    return v if v.type == i32 else build.op("arith.extsi", i32, v)
 
 
 def _added(a: _Line | None, b: _Line | None) -> _Line | None:
@@ -295,22 +293,3 @@ def _multiplied(a: _Line | None, b: _Line | None) -> _Line | None:
     return _Line(
         line.v, line.factor * by.positive, line.positive * by.positive, line.negative * by.positive
     )
-
-
-def _defined_by(value: ir_util.Value, name: str) -> ir_util.Op | None:
-    op = ir_util.definition(value)
-    return op if op is not None and op.name == name else None
-
-
-def _op(name: str, *operands: Any) -> Any:
-    return ir.Operation.create(name, [operands[0].type], list(operands)).result
-
-
-def _exact(name: str, *operands: Any) -> Any:
-    """Returns the result of an operation that does not wrap around, and says so."""
-    flags = {"overflowFlags": ir.Attribute.parse("#arith.overflow<nsw>")}
-    return ir.Operation.create(name, [operands[0].type], list(operands), attributes=flags).result
-
-
-def _cast(name: str, result: Any, value: Any) -> Any:
-    return ir.Operation.create(name, [result], [value]).result

@@ -10,7 +10,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util, stablehlo
+from bmc.ir import build, ir_util
 
 
 def apply(module: Any, _: object = None) -> None:
@@ -36,10 +36,10 @@ def apply(module: Any, _: object = None) -> None:
         ]
         bounds = {"start_indices": starts, "limit_indices": ends, "strides": steps}
         with ir.InsertionPoint(op), op.location:
-            turned = stablehlo.operation(
+            turned = build.op(
                 "stablehlo.reverse", whole.type, whole, dimensions=op.attributes["dimensions"]
             )
-            made = stablehlo.operation(
+            made = build.op(
                 "stablehlo.slice",
                 part.type,
                 turned,

@@ -16,9 +16,8 @@ from __future__ import annotations
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, math
 
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util
 from bmc.rewrites.context import Context
 
 # Their results jump where their operands change a little.
@@ -98,10 +97,7 @@ def _is_float(value: ir_util.Value) -> bool:
 
 def _round(product: ir_util.Op) -> None:
     type_ = product.results[0].type
-    zero = ir.FloatAttr.get(ir_util.element_type(type_), -0.0)
-    if isinstance(type_, ir.VectorType):
-        zero = ir.DenseElementsAttr.get_splat(type_, zero)
     with ir.InsertionPoint(product), product.location:
-        rounded = math.fma(*product.operands, arith.constant(type_, zero))
+        rounded = build.same("math.fma", *product.operands, build.number(-0.0, type_))
     product.results[0].replace_all_uses_with(rounded)
     product.erase()

@@ -17,15 +17,11 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util
+from bmc.rewrites import magic_number
 from bmc.rewrites.context import Context
 
 _TO_INTEGER = ("arith.fptosi", "arith.fptoui")
-CLAMPS = ("arith.maxnumf", "arith.minnumf")
-# 1.5 * 2^23. Between 2^23 and 2^24 neighboring f32 values are 1 apart, and their lowest bits count up.
-MAGIC = 12582912.0
-# Keeps the sum in that range.
-LARGEST = 2.0**22
 
 
 def apply(module: Any, _: Context) -> None:
@@ -41,17 +37,17 @@ def _is_f32_to_i8(op: ir_util.Op) -> bool:
 
 def _rewrite(conversion: ir_util.Op) -> None:
     """Rewrites a conversion if its operand is rounded, shifted by an integer and clamped."""
-    limits, value = clamps(conversion.operands[0])
-    if any(abs(bound) > LARGEST for _, bound in limits):
+    limits, value = magic_number.clamps(conversion.operands[0])
+    if any(abs(bound) > magic_number.LARGEST for _, bound in limits):
         return
     chain = [conversion, *(clamp for clamp, _ in limits)]
     zero_point: float | None = 0.0
-    if (shift := _defined_by(value, ("arith.addf",))) is not None:
-        zero_point = constant(shift.operands[1])
+    if (shift := ir_util.defined_by(value, "arith.addf")) is not None:
+        zero_point = ir_util.float_constant(shift.operands[1])
         chain.append(shift)
         value = shift.operands[0]
-    rounding = _defined_by(value, ("math.roundeven",))
-    if rounding is None or {clamp.name for clamp, _ in limits} != set(CLAMPS):
+    rounding = ir_util.defined_by(value, "math.roundeven")
+    if rounding is None or {clamp.name for clamp, _ in limits} != set(magic_number.CLAMPS):
         return
     if zero_point is None or zero_point not in range(-128, 256):
         return
@@ -60,28 +56,23 @@ def _rewrite(conversion: ir_util.Op) -> None:
     with ir.InsertionPoint(conversion), conversion.location:
         clamped = rounding.operands[0]
         for clamp, bound in reversed(limits):
-            limit = literal(ir.FloatAttr.get(f32, bound - zero_point))
-            clamped = create(clamp.name, f32, clamped, limit)
-        magic = MAGIC + (0 if zero_point % 2 else zero_point)
-        total = create("arith.addf", f32, clamped, literal(ir.FloatAttr.get(f32, magic)))
+            limit = build.number(bound - zero_point, f32)
+            clamped = build.op(clamp.name, f32, clamped, limit)
+        magic = magic_number.MAGIC + (0 if zero_point % 2 else zero_point)
+        total = build.op("arith.addf", f32, clamped, build.number(magic, f32))
         for ops in _dequantizations(conversion.results[0], int(zero_point)):
             with ir.InsertionPoint(ops[0]), ops[0].location:
-                number = literal(ir.FloatAttr.get(f32, magic))
-                value = create("arith.subf", f32, total, number)
+                number = build.number(magic, f32)
+                value = build.op("arith.subf", f32, total, number)
             ops[0].results[0].replace_all_uses_with(value)
-            erase_unread(ops)
-        integer = create("arith.trunci", i8, create("arith.bitcast", i32, total))
+            ir_util.erase_unread(ops)
+        integer = build.op("arith.trunci", i8, build.op("arith.bitcast", i32, total))
         if zero_point % 2:
             # Add it as an int8. Wrapping is harmless, because the sum is an int8 as well.
             wrapped = (int(zero_point) + 128) % 256 - 128
-            integer = create("arith.addi", i8, integer, literal(ir.IntegerAttr.get(i8, wrapped)))
+            integer = build.op("arith.addi", i8, integer, build.number(wrapped, i8))
         conversion.results[0].replace_all_uses_with(integer)
-    erase_unread(chain)
-
-
-def is_magic(value: float | None) -> bool:
-    """Whether this is MAGIC, with a zero point or without."""
-    return value is not None and abs(value - MAGIC) <= 256
+    ir_util.erase_unread(chain)
 
 
 def _dequantizations(integer: ir_util.Value, zero_point: int) -> list[list[ir_util.Op]]:
@@ -105,47 +96,3 @@ def _dequantizations(integer: ir_util.Value, zero_point: int) -> list[list[ir_ut
             ):
                 found.append(chain)
     return found
-
-
-def clamps(value: ir_util.Value) -> tuple[list[tuple[ir_util.Op, float]], ir_util.Value]:
-    """Returns the clamps to constants that end in `value`, the last one first, and what they clamp."""
-    found: list[tuple[ir_util.Op, float]] = []
-    while (clamp := _defined_by(value, CLAMPS)) is not None:
-        bound = constant(clamp.operands[1])
-        if bound is None:
-            break
-        found.append((clamp, bound))
-        value = clamp.operands[0]
-    return found, value
-
-
-def erase_unread(chain: list[ir_util.Op]) -> None:
-    """Erases the operations that nothing reads, each of which reads the next."""
-    for op in chain:
-        if not list(op.results[0].uses):
-            op.erase()
-
-
-def create(name: str, result: Any, *operands: Any) -> Any:
-    """Returns the result of a new operation."""
-    return ir.Operation.create(name, results=[result], operands=list(operands)).result
-
-
-def _defined_by(value: Any, names: tuple[str, ...]) -> ir_util.Op | None:
-    """Returns the operation that computes `value`, None if it is not one of `names`."""
-    owner = value.owner
-    return owner if not isinstance(owner, ir.Block) and owner.name in names else None
-
-
-def constant(operand: Any) -> float | None:
-    """Returns the value of a scalar constant in floating point, None for anything else."""
-    definition = _defined_by(operand, ("arith.constant",))
-    value = None if definition is None else definition.attributes["value"]
-    return float(value.value) if isinstance(value, ir.FloatAttr) else None
-
-
-def literal(attribute: Any) -> Any:
-    """Returns a new constant."""
-    return ir.Operation.create(
-        "arith.constant", results=[attribute.type], attributes={"value": attribute}
-    ).result

@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith
 
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util
 from bmc.rewrites.context import Context
 
 
@@ -39,12 +38,8 @@ def _extend_elements(op: ir_util.Op) -> None:
     wide = op.results[0].type.element_type
     for extract, _ in ir_util.uses(op.results[0]):
         with ir.InsertionPoint(extract), extract.location:
-            element = ir.Operation.create(
-                "vector.extract",
-                results=[vector.type.element_type],
-                operands=[vector, *list(extract.operands)[1:]],
-                attributes={"static_position": extract.attributes["static_position"]},
-            )
-            extract.results[0].replace_all_uses_with(arith.extsi(wide, element.results[0]))
+            operands = [vector, *list(extract.operands)[1:]]
+            element = build.again(extract, [vector.type.element_type], operands).result
+            extract.results[0].replace_all_uses_with(build.op("arith.extsi", wide, element))
         extract.erase()
     op.erase()

@@ -15,7 +15,7 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.dtype import Array
-from bmc.ir import constant_arrays, ir_util, offsets, permute
+from bmc.ir import build, constant_arrays, ir_util, offsets, permute
 
 _QUANTIZE = "iree_linalg_ext.quantize_affine"
 _CONVERT = "arith.sitofp"
@@ -84,7 +84,7 @@ class _Scaling:
         if quantization is not None and scale is not None:
             line = _Line(line.factor / scale, line.offset / scale)
             with ir.InsertionPoint(quantization), quantization.location:
-                quantization.operands[1] = _literal(1.0)
+                quantization.operands[1] = build.number(1.0, ir.F32Type.get())
             if limits is not None:
                 _divide(limits, scale)
         self._replace(chain, sums, line)
@@ -183,33 +183,26 @@ class _Scaling:
                     steps.append((name, narrow.flat[0]))
                 else:
                     steps.append((name, len(inputs)))
-                    inputs.append(_dense(narrow))
+                    inputs.append(build.array(narrow))
                     maps.append(self._map)
             maps.append(identity)
-            new = ir.Operation.create(
-                "linalg.generic",
-                results=[type_],
-                operands=[*inputs, output],
-                attributes={
-                    "indexing_maps": permute.map_attributes(maps),
-                    "iterator_types": last.attributes["iterator_types"],
-                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), 1]),
-                },
-                regions=1,
-            )
-            types = [each.type.element_type for each in (*inputs, output)]
-            block = new.regions[0].blocks.append(*types)
-        with ir.InsertionPoint(block), last.location:
-            value = block.arguments[0]
-            for name, number in steps:
-                if name == "arith.mulf":
-                    value = ir.Operation.create(_CONVERT, [type_.element_type], [value]).result
-                if number is None:
-                    continue
-                other = block.arguments[number] if isinstance(number, int) else _literal(number)
-                value = ir.Operation.create(name, [value.type], [value, other]).result
-            ir.Operation.create("linalg.yield", [], [value])
-        last.results[0].replace_all_uses_with(new.results[0])
+
+            def compute(value: Any, *others: Any) -> Any:
+                for name, number in steps:
+                    if name == "arith.mulf":
+                        value = build.op(_CONVERT, type_.element_type, value)
+                    if number is None:
+                        continue
+                    other = (
+                        others[number - 1]
+                        if isinstance(number, int)
+                        else build.number(number, value.type)
+                    )
+                    value = build.same(name, value, other)
+                return value
+
+            new = build.elementwise(inputs, output, maps, compute)
+        last.results[0].replace_all_uses_with(new)
         for op in reversed(chain):
             op.erase()
 
@@ -257,7 +250,7 @@ def _is_limit(op: ir_util.Op, place: int) -> bool:
         and _is_in_order(op, place)
         and _is_in_order(op, -1)
         and all(each.name in _LIMITS for each in body)
-        and all(value in known or _float(value) is not None for value in values)
+        and all(value in known or ir_util.float_constant(value) is not None for value in values)
     )
 
 
@@ -265,33 +258,7 @@ def _divide(limits: ir_util.Op, scale: Array) -> None:
     """Divides the constants of limits."""
     for op in limits.regions[0].blocks[0].operations:
         for place, value in enumerate(op.operands):
-            number = _float(value)
+            number = ir_util.float_constant(value)
             if number is not None:
                 with ir.InsertionPoint(op), op.operation.location:
-                    op.operation.operands[place] = _literal(number / scale)
-
-
-def _float(value: Any) -> float | None:
-    """Returns the value of an f32 constant, None for anything else."""
-    owner = ir_util.definition(value)
-    number = None if owner is None or owner.name != "arith.constant" else owner.attributes["value"]
-    return ir.FloatAttr(number).value if isinstance(number, ir.FloatAttr) else None
-
-
-def _literal(number: Any) -> Any:
-    """Returns a new constant, an i32 or an f32."""
-    if isinstance(number, np.integer):
-        attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), int(number))
-    else:
-        attribute = ir.FloatAttr.get(ir.F32Type.get(), float(number))
-    return ir.Operation.create(
-        "arith.constant", [attribute.type], attributes={"value": attribute}
-    ).result
-
-
-def _dense(array: Array) -> Any:
-    """Returns a new constant tensor."""
-    elements = ir.DenseElementsAttr.get(np.ascontiguousarray(array))
-    return ir.Operation.create(
-        "arith.constant", [elements.type], attributes={"value": elements}
-    ).result
+                    op.operation.operands[place] = build.number(float(number / scale), value.type)

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg, tensor
+from iree.compiler.dialects import tensor
 
-from bmc.ir import ir_util, permute
+from bmc.ir import build, ir_util
 
-_PARALLEL = "#linalg.iterator_type<parallel>"
 _NUMBERS = re.compile(
     r"#stablehlo\.gather<collapsed_slice_dims = \[(.*?)\], start_index_map = \[(.*?)\], index_vector_dim = (\d+)>"
 )
@@ -89,41 +88,21 @@ def _rewrite(op: ir_util.Op, indices: list[_Index]) -> None:
         for index in indices
     ]
     with ir.InsertionPoint(op), op.location:
-        empty = tensor.empty(result.shape, result.element_type)
-        values = [index.value for index in indices]
-        new = ir.Operation.create(
-            "linalg.generic",
-            results=[result],
-            operands=[*values, empty],
-            attributes={
-                "indexing_maps": permute.map_attributes([*maps, ir.AffineMap.get_identity(rank)]),
-                "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(_PARALLEL)] * rank),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(values), 1]),
-            },
-            regions=1,
+        new = build.elementwise(
+            [index.value for index in indices],
+            tensor.empty(result.shape, result.element_type),
+            [*maps, ir.AffineMap.get_identity(rank)],
+            lambda *found: tensor.extract(
+                source,
+                [_place(index, size) for index, size in zip(found, source.type.shape, strict=True)],
+            ),
         )
-        types = [*(value.type.element_type for value in values), result.element_type]
-        with ir.InsertionPoint(new.regions[0].blocks.append(*types)) as point:
-            *found, _ = point.block.arguments
-            places = [
-                _place(index, extent)
-                for index, extent in zip(found, source.type.shape, strict=True)
-            ]
-            linalg.yield_([tensor.extract(source, places)])
-    op.results[0].replace_all_uses_with(new.results[0])
+    op.results[0].replace_all_uses_with(new)
     op.erase()
 
 
 def _place(index: Any, extent: int) -> Any:
     """Returns an index within an axis; one outside of it becomes the nearest, as in a gather."""
-    kind = index.type
-
-    def operation(name: str, *operands: Any, result: Any = kind, **attributes: Any) -> Any:
-        return ir.Operation.create(name, [result], list(operands), attributes=attributes).result
-
-    first, last = (
-        operation("arith.constant", value=ir.IntegerAttr.get(kind, number))
-        for number in (0, extent - 1)
-    )
-    limited = operation("arith.minsi", operation("arith.maxsi", index, first), last)
-    return operation("arith.index_cast", limited, result=ir.IndexType.get())
+    first, last = (build.number(number, index.type) for number in (0, extent - 1))
+    limited = build.same("arith.minsi", build.same("arith.maxsi", index, first), last)
+    return build.op("arith.index_cast", ir.IndexType.get(), limited)

@@ -12,7 +12,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.errors import BmcError
-from bmc.ir import ir_util, permute
+from bmc.ir import arith, build, ir_util, permute
 from bmc.rewrites.context import Context
 from bmc.target import ISA_NAMES, Target, find
 
@@ -29,8 +29,6 @@ _BIAS = (127 - 15) << 23
 # The last bit of 0.5 is worth 2^-24, as the last bit of a subnormal f16. So a sum with 0.5 rounds as those do.
 _HALF = 0x3F000000
 _F16_SMALLEST_NORMAL, _F16_INFINITY, _F16_NAN = 0x0400, 0x7C00, 0x7E00
-# Numbers of predicates of arith.cmpi.
-_LESS, _AT_LEAST, _MORE = 6, 9, 8
 
 
 def applies(context: Context) -> bool:
@@ -112,60 +110,60 @@ def _has_f16(op: ir_util.Op) -> bool:
 
 def _rounded(value: ir_util.Value) -> Any:
     """Returns f16 of f32, at the current place."""
-    bits = _op("arith.bitcast", _i32(), value)
-    magnitude = _op("arith.andi", _i32(), bits, _number(_MAGNITUDE))
-    sign = _op("arith.shrui", _i32(), _op("arith.xori", _i32(), bits, magnitude), _number(16))
-    small = _op("arith.bitcast", _f32(), magnitude)
-    small = _op("arith.addf", _f32(), small, _op("arith.bitcast", _f32(), _number(_HALF)))
-    small = _op("arith.subi", _i32(), _op("arith.bitcast", _i32(), small), _number(_HALF))
-    odd = _op("arith.andi", _i32(), _op("arith.shrui", _i32(), magnitude, _number(13)), _number(1))
-    normal = _op("arith.addi", _i32(), magnitude, _number(0xFFF - _BIAS))
-    normal = _op("arith.shrui", _i32(), _op("arith.addi", _i32(), normal, odd), _number(13))
-    is_nan = _compare(_MORE, magnitude, _INFINITY)
-    large = _op("arith.select", _i32(), is_nan, _number(_F16_NAN), _number(_F16_INFINITY))
-    result = _op(
-        "arith.select", _i32(), _compare(_LESS, magnitude, _SMALLEST_NORMAL), small, normal
+    bits = build.op("arith.bitcast", _i32(), value)
+    magnitude = build.op("arith.andi", _i32(), bits, _number(_MAGNITUDE))
+    sign = build.op(
+        "arith.shrui", _i32(), build.op("arith.xori", _i32(), bits, magnitude), _number(16)
     )
-    result = _op("arith.select", _i32(), _compare(_AT_LEAST, magnitude, _BEYOND), large, result)
-    result = _op("arith.ori", _i32(), result, sign)
-    return _op("arith.bitcast", ir.F16Type.get(), _op("arith.trunci", _i16(), result))
+    small = build.op("arith.bitcast", _f32(), magnitude)
+    small = build.op("arith.addf", _f32(), small, build.op("arith.bitcast", _f32(), _number(_HALF)))
+    small = build.op("arith.subi", _i32(), build.op("arith.bitcast", _i32(), small), _number(_HALF))
+    odd = build.op(
+        "arith.andi", _i32(), build.op("arith.shrui", _i32(), magnitude, _number(13)), _number(1)
+    )
+    normal = build.op("arith.addi", _i32(), magnitude, _number(0xFFF - _BIAS))
+    normal = build.op(
+        "arith.shrui", _i32(), build.op("arith.addi", _i32(), normal, odd), _number(13)
+    )
+    is_nan = _compare(arith.I_UGT, magnitude, _INFINITY)
+    large = build.op("arith.select", _i32(), is_nan, _number(_F16_NAN), _number(_F16_INFINITY))
+    result = build.op(
+        "arith.select", _i32(), _compare(arith.I_ULT, magnitude, _SMALLEST_NORMAL), small, normal
+    )
+    result = build.op(
+        "arith.select", _i32(), _compare(arith.I_UGE, magnitude, _BEYOND), large, result
+    )
+    result = build.op("arith.ori", _i32(), result, sign)
+    return build.op("arith.bitcast", ir.F16Type.get(), build.op("arith.trunci", _i16(), result))
 
 
 def _extended(value: ir_util.Value) -> Any:
     """Returns f32 of f16, at the current place."""
-    bits = _op("arith.extui", _i32(), _op("arith.bitcast", _i16(), value))
-    moved = _op("arith.shli", _i32(), bits, _number(13))
-    magnitude = _op("arith.andi", _i32(), moved, _number(0x7FFF << 13))
-    sign = _op("arith.shli", _i32(), bits, _number(16))
-    sign = _op("arith.andi", _i32(), sign, _number(_SIGN))
-    normal = _op("arith.addi", _i32(), magnitude, _number(_BIAS))
+    bits = build.op("arith.extui", _i32(), build.op("arith.bitcast", _i16(), value))
+    moved = build.op("arith.shli", _i32(), bits, _number(13))
+    magnitude = build.op("arith.andi", _i32(), moved, _number(0x7FFF << 13))
+    sign = build.op("arith.shli", _i32(), bits, _number(16))
+    sign = build.op("arith.andi", _i32(), sign, _number(_SIGN))
+    normal = build.op("arith.addi", _i32(), magnitude, _number(_BIAS))
     # With an exponent and a leading bit that are then taken away.
-    small = _op("arith.addi", _i32(), magnitude, _number(_SMALLEST_NORMAL))
-    leading = _op("arith.bitcast", _f32(), _number(_SMALLEST_NORMAL))
-    small = _op("arith.subf", _f32(), _op("arith.bitcast", _f32(), small), leading)
-    small = _op("arith.bitcast", _i32(), small)
-    large = _op("arith.ori", _i32(), magnitude, _number(_INFINITY))
-    is_small = _compare(_LESS, magnitude, _F16_SMALLEST_NORMAL << 13)
-    finite = _op("arith.select", _i32(), is_small, small, normal)
-    is_large = _compare(_AT_LEAST, magnitude, _F16_INFINITY << 13)
-    result = _op("arith.select", _i32(), is_large, large, finite)
-    return _op("arith.bitcast", _f32(), _op("arith.ori", _i32(), result, sign))
+    small = build.op("arith.addi", _i32(), magnitude, _number(_SMALLEST_NORMAL))
+    leading = build.op("arith.bitcast", _f32(), _number(_SMALLEST_NORMAL))
+    small = build.op("arith.subf", _f32(), build.op("arith.bitcast", _f32(), small), leading)
+    small = build.op("arith.bitcast", _i32(), small)
+    large = build.op("arith.ori", _i32(), magnitude, _number(_INFINITY))
+    is_small = _compare(arith.I_ULT, magnitude, _F16_SMALLEST_NORMAL << 13)
+    finite = build.op("arith.select", _i32(), is_small, small, normal)
+    is_large = _compare(arith.I_UGE, magnitude, _F16_INFINITY << 13)
+    result = build.op("arith.select", _i32(), is_large, large, finite)
+    return build.op("arith.bitcast", _f32(), build.op("arith.ori", _i32(), result, sign))
 
 
 def _compare(predicate: int, value: Any, number: int) -> Any:
-    attributes = {"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)}
-    i1 = ir.IntegerType.get_signless(1)
-    return ir.Operation.create("arith.cmpi", [i1], [value, _number(number)], attributes).result
+    return arith.compared(predicate, value, _number(number))
 
 
 def _number(value: int) -> Any:
-    signed = (value + (1 << 31)) % (1 << 32) - (1 << 31)
-    attributes = {"value": ir.IntegerAttr.get(_i32(), signed)}
-    return ir.Operation.create("arith.constant", [_i32()], attributes=attributes).result
-
-
-def _op(name: str, kind: Any, *operands: Any) -> Any:
-    return ir.Operation.create(name, [kind], operands).result
+    return build.number(value, _i32())
 
 
 def _i32() -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util, stablehlo
+from bmc.ir import build, ir_util, stablehlo
 
 _TOP_K = "chlo.top_k"
 
@@ -64,14 +64,14 @@ def _reverse(block: Any) -> None:
     last = block.operations[len(block.operations) - 1]
     with ir.InsertionPoint(last), last.location:
         before = last.operands[0]
-        last.operands[0] = ir.Operation.create("stablehlo.not", [before.type], [before]).result
+        last.operands[0] = build.same("stablehlo.not", before)
 
 
 def _swap(block: Any, first: Any, second: Any) -> None:
     """Makes what reads one argument of a block read the other."""
     with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown():
-        held = ir.Operation.create("builtin.unrealized_conversion_cast", [first.type], [second])
-    first.replace_all_uses_with(held.result)
+        held = build.op("builtin.unrealized_conversion_cast", first.type, second)
+    first.replace_all_uses_with(held)
     second.replace_all_uses_with(first)
-    held.result.replace_all_uses_with(second)
-    held.erase()
+    held.replace_all_uses_with(second)
+    held.owner.erase()

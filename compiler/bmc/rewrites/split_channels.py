@@ -12,7 +12,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
-from bmc.ir import contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, permute
 from bmc.rewrites.context import Context
 
 _PARALLEL, _REDUCTION = (f"#linalg.iterator_type<{kind}>" for kind in ("parallel", "reduction"))
@@ -81,15 +81,9 @@ def _rewrite(op: ir_util.Op, product: ir_util.Op, reader: ir_util.Op, operand: i
         weight = tensor.expand_shape(kind, weight, groups, [], axes)
         empty = tensor.empty(result, start.type.element_type)
         first = linalg.fill(start.owner.operands[0], outs=[empty])
-        new = ir.Operation.create(
-            product.name,
-            results=[first.type],
-            operands=[image, weight, first],
-            attributes={name: product.attributes[name] for name in product.attributes},
-            regions=1,
-        )
+        new = build.again(product, [first.type], [image, weight, first])
     product.regions[0].blocks[0].append_to(new.regions[0])
-    new.attributes["indexing_maps"] = permute.map_attributes(
+    new.attributes["indexing_maps"] = build.maps(
         [
             ir.AffineMap.get(count, 0, each)
             for each in (
@@ -104,6 +98,6 @@ def _rewrite(op: ir_util.Op, product: ir_util.Op, reader: ir_util.Op, operand: i
     indexing = permute.maps(reader)
     indexing[operand] = ir.AffineMap.get_identity(len(places))
     reader.operands[operand] = new.results[0]
-    reader.attributes["indexing_maps"] = permute.map_attributes(indexing)
+    reader.attributes["indexing_maps"] = build.maps(indexing)
     op.erase()
     product.erase()

@@ -16,7 +16,7 @@ from iree.compiler import ir
 
 from bmc import dtype
 from bmc.errors import BmcError
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util
 from bmc.rewrites.model_context import RESET, ModelContext, StateInfo, States, Uses
 
 _HINT = "load and store state in the entry point itself, outside of loops and branches"
@@ -192,8 +192,6 @@ def _set_constants(module: Any, values: list[Any]) -> None:
     ]
     for op, value in zip(barriers, values, strict=True):
         with ir.InsertionPoint(op):
-            constant = ir.Operation.create(
-                "arith.constant", results=[op.results[0].type], attributes={"value": value}
-            )
-        op.results[0].replace_all_uses_with(constant.results[0])
+            constant = build.constant(value)
+        op.results[0].replace_all_uses_with(constant)
         op.erase()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from bmc.ir import constant_arrays, ir_util
+from bmc.ir import build, constant_arrays, ir_util
 
 
 def apply(module: Any, _: object) -> None:
@@ -47,8 +47,8 @@ def _widen(op: ir_util.Op, place: int, elements: Any, extensions: list[ir_util.O
     wide = ir.DenseElementsAttr.get(elements.astype(np.float32), type=kind)
     maker: Any = ir_util.definition(value)
     with ir.InsertionPoint(op), maker.location:
-        constant = ir.Operation.create("arith.constant", [kind], attributes={"value": wide})
-    op.operands[place] = constant.result
+        constant = build.constant(wide)
+    op.operands[place] = constant
     argument = op.regions[0].blocks[0].arguments[place]
     argument.set_type(ir.F32Type.get())
     for extension in extensions:

@@ -19,7 +19,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
 from bmc.dtype import Array
-from bmc.ir import constant_arrays, contraction, ir_util, pad, permute
+from bmc.ir import build, constant_arrays, contraction, ir_util, pad, permute
 
 _PARALLEL, _REDUCTION = (f"#linalg.iterator_type<{kind}>" for kind in ("parallel", "reduction"))
 
@@ -220,16 +220,10 @@ def _rewrite(op: ir_util.Op, found: _Transposed) -> None:
         low, high = ([getattr(axis, side) for axis in axes] for side in ("before", "behind"))
         if any((*low, *high)):
             image = pad.padded(image, [*low, 0], [*high, 0], found.zero)
-        weight = _constant(_phased(found.weight, axes), op.operands[1].type.element_type)
+        weight = build.array(_phased(found.weight, axes), op.operands[1].type.element_type)
         empty = tensor.empty([*shape, channels], element)
         start = linalg.fill(found.start, outs=[empty])
-        product = ir.Operation.create(
-            op.name,
-            results=[start.type],
-            operands=[image, weight, start],
-            attributes={name: op.attributes[name] for name in op.attributes},
-            regions=1,
-        )
+        product = build.again(op, [start.type], [image, weight, start])
         _index(product, axes)
         op.regions[0].blocks[0].append_to(product.regions[0])
         whole = [axis.blocks * axis.stride for axis in axes]
@@ -271,12 +265,6 @@ def _phased(weight: Array, axes: Sequence[_Axis]) -> Array:
     )
 
 
-def _constant(array: Array, element: Any) -> Any:
-    kind = ir.RankedTensorType.get(list(array.shape), element)
-    value = ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=kind)
-    return ir.Operation.create("arith.constant", [kind], attributes={"value": value}).result
-
-
 def _index(product: ir_util.Op, axes: Sequence[_Axis]) -> None:
     """Sets the loops of a product: pixels, each with its phases, output channels, taps, and input channels."""
     parallel = sum(2 if axis.stride > 1 else 1 for axis in axes) + 1
@@ -293,7 +281,7 @@ def _index(product: ir_util.Op, axes: Sequence[_Axis]) -> None:
             pixel = pixel + taps[-1]
         image.append(pixel)
     channel, inner = next(outer), next(window)
-    product.attributes["indexing_maps"] = permute.map_attributes(
+    product.attributes["indexing_maps"] = build.maps(
         [
             ir.AffineMap.get(count, 0, indices)
             for indices in ([*image, inner], [*taps, inner, *phases, channel], loops[:parallel])
@@ -318,14 +306,4 @@ def _cut(value: Any, offsets: list[int], lengths: list[int]) -> Any:
     *whole, channels = value.type.shape
     if lengths == whole:
         return value
-    return ir.Operation.create(
-        "tensor.extract_slice",
-        [ir.RankedTensorType.get([*lengths, channels], value.type.element_type)],
-        [value],
-        {
-            "static_offsets": ir.DenseI64ArrayAttr.get([*offsets, 0]),
-            "static_sizes": ir.DenseI64ArrayAttr.get([*lengths, channels]),
-            "static_strides": ir.DenseI64ArrayAttr.get([1] * value.type.rank),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
-        },
-    ).result
+    return build.sliced(value, [*offsets, 0], [*lengths, channels], [1] * value.type.rank)

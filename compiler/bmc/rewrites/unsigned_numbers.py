@@ -12,7 +12,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util, stablehlo
+from bmc.ir import build, ir_util
 
 _READS = ("stablehlo.gather", "stablehlo.torch_index_select")
 _SCATTER, _WINDOWS = "stablehlo.scatter", "stablehlo.reduce_window"
@@ -49,9 +49,7 @@ def _convert(op: ir_util.Op, places: Sequence[int]) -> None:
         for place in places:
             kind = _signed(op.operands[place].type)
             if kind is not None:
-                op.operands[place] = stablehlo.operation(
-                    "stablehlo.convert", kind, op.operands[place]
-                )
+                op.operands[place] = build.op("stablehlo.convert", kind, op.operands[place])
 
 
 def _compute(op: ir_util.Op, places: Sequence[int]) -> None:
@@ -71,7 +69,7 @@ def _compute(op: ir_util.Op, places: Sequence[int]) -> None:
             continue
         result.set_type(wide)
         with ir.InsertionPoint.after(op), op.location:
-            made = stablehlo.operation("stablehlo.convert", kind, result)
+            made = build.op("stablehlo.convert", kind, result)
         result.replace_all_uses_except(made, made.owner.operation)
 
 

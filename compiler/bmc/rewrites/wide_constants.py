@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from bmc.ir import constant_arrays, ir_util
+from bmc.ir import build, constant_arrays, ir_util
 
 _CONSTANTS = ("arith.constant", "stablehlo.constant")
 
@@ -53,8 +53,8 @@ def _narrow(op: ir_util.Op, module: Any) -> None:
             continue
         with ir.InsertionPoint(user), user.location, np.errstate(over="ignore"):
             value = ir.DenseElementsAttr.get(elements.astype(np.float16), type=kind)
-            made = ir.Operation.create(op.name, [kind], attributes={"value": value})
-        user.results[0].replace_all_uses_with(made.results[0])
+            made = build.op(op.name, kind, value=value)
+        user.results[0].replace_all_uses_with(made)
         user.erase()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from bmc.ir import ir_util, stablehlo
+from bmc.ir import build, ir_util, stablehlo
 
 _PRODUCTS = ("stablehlo.convolution", "stablehlo.dot", "stablehlo.dot_general")
 _CONVERT = "stablehlo.convert"
@@ -44,11 +44,11 @@ def _count(op: ir_util.Op) -> None:
 
     with ir.InsertionPoint(op), op.location:
         for place, operand in enumerate(op.operands):
-            op.operands[place] = stablehlo.operation(_CONVERT, wide(operand.type), operand)
+            op.operands[place] = build.op(_CONVERT, wide(operand.type), operand)
     result, truths = op.results[0], op.results[0].type
     result.set_type(wide(truths))
     with ir.InsertionPoint.after(op), op.location:
-        compared = stablehlo.operation(
+        compared = build.op(
             "stablehlo.compare",
             truths,
             result,
@@ -79,6 +79,6 @@ def _extended(source: Any, result: Any) -> Any:
     wide = ir.IntegerType.get_signless(max(2 * width, _WIDEST))
     kind = ir.RankedTensorType.get(source.type.shape, wide)
     mask = stablehlo.constant(np.full(source.type.shape, 2**width - 1), kind)
-    extended = stablehlo.operation(_CONVERT, kind, source)
-    masked = stablehlo.operation("stablehlo.and", kind, extended, mask)
-    return masked if kind == result else stablehlo.operation(_CONVERT, result, masked)
+    extended = build.op(_CONVERT, kind, source)
+    masked = build.op("stablehlo.and", kind, extended, mask)
+    return masked if kind == result else build.op(_CONVERT, result, masked)

@@ -19,7 +19,7 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.dtype import Array
-from bmc.ir import constant_arrays, ir_util, stablehlo
+from bmc.ir import build, constant_arrays, ir_util, stablehlo
 
 # Operation -> the number that changes no result of it.
 _NEUTRAL = {"stablehlo.add": 0, "stablehlo.multiply": 1}
@@ -185,7 +185,7 @@ def _turn(op: ir_util.Op) -> None:
     first, second = block.arguments
     kind = end.operands[0].type
     with ir.InsertionPoint(end), op.location:
-        turned = stablehlo.operation("stablehlo.not", kind, end.operands[0])
+        turned = build.op("stablehlo.not", kind, end.operands[0])
     end.operands[0] = turned
     for each in list(block.operations):
         for number, value in enumerate(each.operands):
