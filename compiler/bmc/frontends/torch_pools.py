@@ -12,7 +12,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import arith, build, ir_util, stablehlo
+from bmc.ir import arith, build, ir_util, names, stablehlo
 
 # The place that is none.
 _NONE = -1
@@ -24,9 +24,9 @@ def apply(path: Path) -> None:
     with ir.Context(), ir.Location.unknown():
         module = ir_util.read(path)
         before = str(module)
-        for op in ir_util.all_of(module, "linalg.generic"):
+        for op in ir_util.all_of(module, names.GENERIC):
             inner = list(op.regions[0].blocks[0].operations)
-            found = [each.operation for each in inner if each.operation.name == "tensor.extract"]
+            found = [each.operation for each in inner if each.operation.name == names.EXTRACT]
             if len(found) == 1 and len(op.results) == 1:
                 _search(op, found[0])
         for op in ir_util.all_of(module, "stablehlo.reduce_window"):
@@ -85,7 +85,7 @@ def _within(extract: ir_util.Op) -> Any:
     """Whether an element is none of the padding, None if there is none."""
     tensor, *places = extract.operands
     pad = ir_util.definition(tensor)
-    if pad is None or pad.name != "tensor.pad":
+    if pad is None or pad.name != names.PAD:
         return None
     low = list(ir.DenseI64ArrayAttr(pad.attributes["static_low"]))
     sizes, padded = list(pad.operands[0].type.shape), list(tensor.type.shape)

@@ -9,7 +9,7 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.dtype import Array
-from bmc.ir import ir_util
+from bmc.ir import ir_util, names
 
 _PARALLEL = "#linalg.iterator_type<parallel>"
 
@@ -88,7 +88,7 @@ def elementwise(
       compute: returns an element of the result, given one of each input.
     """
     generic = ir.Operation.create(
-        "linalg.generic",
+        names.GENERIC,
         [output.type],
         [*inputs, output],
         attributes={
@@ -102,14 +102,14 @@ def elementwise(
     block = generic.regions[0].blocks.append(*types)
     with ir.InsertionPoint(block):
         found = compute(*list(block.arguments)[:-1])
-        ir.Operation.create("linalg.yield", [], [found])
+        ir.Operation.create(names.YIELD, [], [found])
     return generic.result
 
 
 def sliced(value: Any, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> Any:
     """Returns the part of a tensor that begins at `offsets` and takes every so many-th element along each axis."""
     return op(
-        "tensor.extract_slice",
+        names.EXTRACT_SLICE,
         ir.RankedTensorType.get(list(sizes), value.type.element_type),
         value,
         static_offsets=ir.DenseI64ArrayAttr.get(list(offsets)),
@@ -122,7 +122,7 @@ def sliced(value: Any, offsets: Sequence[int], sizes: Sequence[int], strides: Se
 def load(symbol: Any, kind: Any) -> Any:
     """Returns what a new util.global.load reads from a global that never changes; `symbol` is its name as attribute."""
     attributes = {"global": symbol, "is_immutable": ir.UnitAttr.get()}
-    return op("util.global.load", kind, **attributes)
+    return op(names.GLOBAL_LOAD, kind, **attributes)
 
 
 def load_again(old: ir_util.Op, kind: Any) -> Any:

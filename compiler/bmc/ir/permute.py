@@ -8,7 +8,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
-from bmc.ir import build, ir_util
+from bmc.ir import build, ir_util, names
 
 
 def maps(op: ir_util.Op) -> list[Any]:
@@ -24,7 +24,7 @@ def replace(op: ir_util.Op, value: Any, axes: tuple[int, ...]) -> None:
     """
     others = []
     for reader, operand in ir_util.uses(op.results[0]):
-        is_input = reader.name == "linalg.generic" and operand < len(reader.operands) - 1
+        is_input = reader.name == names.GENERIC and operand < len(reader.operands) - 1
         if not is_input or len(reader.results) != 1:
             others.append((reader, operand))
             continue
@@ -46,10 +46,10 @@ def transposed(value: Any, axes: tuple[int, ...]) -> Any:
     if axes == tuple(range(len(axes))):
         return value
     maker = value.owner
-    if not isinstance(maker, ir.Block) and maker.name == "linalg.fill":
+    if not isinstance(maker, ir.Block) and maker.name == names.FILL:
         empty = tensor.empty(permuted(value.type, axes).shape, value.type.element_type)
         return linalg.fill(maker.operands[0], outs=[empty])
-    if not isinstance(maker, ir.Block) and maker.name == "linalg.broadcast":
+    if not isinstance(maker, ir.Block) and maker.name == names.BROADCAST:
         repeated = [axes.index(n) for n in ir.DenseI64ArrayAttr(maker.attributes["dimensions"])]
         kept = [axis for place, axis in enumerate(axes) if place not in repeated]
         if kept == sorted(kept):
@@ -57,7 +57,7 @@ def transposed(value: Any, axes: tuple[int, ...]) -> Any:
             return linalg.broadcast(
                 maker.operands[0], outs=[empty], dimensions=sorted(repeated)
             ).results[0]
-    if not isinstance(maker, ir.Block) and maker.name == "tensor.pad" and len(maker.operands) == 1:
+    if not isinstance(maker, ir.Block) and maker.name == names.PAD and len(maker.operands) == 1:
         return _pad(maker, axes)
     return _copy(value, axes)
 
@@ -83,7 +83,7 @@ def computed(
 
 def apart(value: Any) -> Any:
     """Returns a tensor, which is not computed in the same kernel as what reads the returned one."""
-    return build.same("iree_tensor_ext.compute_barrier.start", value)
+    return build.same(names.BARRIER, value)
 
 
 def keep_image_apart(op: ir_util.Op) -> None:
@@ -108,7 +108,7 @@ def _pad(pad: ir_util.Op, axes: tuple[int, ...]) -> Any:
     index = ir.IndexType.get()
     (padding,) = pad.regions[0].blocks[0].operations[-1].operation.operands
     with ir.InsertionPoint(new.regions[0].blocks.append(*[index] * len(axes))):
-        ir.Operation.create("tensor.yield", operands=[padding])
+        ir.Operation.create(names.PAD_YIELD, operands=[padding])
     return new.results[0]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import ir_util, names
 from bmc.rewrites.context import Context
 
 # The same as host.program.ALIGNMENT, which a test compares.
@@ -28,15 +28,15 @@ _CHOICES = ("arith.maxsi", "arith.maxui", "arith.minsi", "arith.minui")
 def apply(module: Any, _: Context) -> None:
     """Limits the alignment of all bindings to the plan's, and to the places where dispatches bind them."""
     places = _places(module)
-    for function in ir_util.all_of(module, "func.func"):
+    for function in ir_util.all_of(module, names.KERNEL_FUNCTION):
         name = ir_util.string(function, "sym_name")
         for op in ir_util.walk(function):
-            if op.name == "hal.interface.binding.subspan":
+            if op.name == names.SUBSPAN:
                 number = int(ir.IntegerAttr(op.attributes["binding"]).value)
                 limit = _power_of_two(math.gcd(places.get((name, number), 0), ALIGNMENT))
                 _limit(op, limit)
                 for use, _number in ir_util.uses(op.results[0]):
-                    if use.name == "memref.assume_alignment":
+                    if use.name == names.ASSUME_ALIGNMENT:
                         _limit(use, limit)
 
 

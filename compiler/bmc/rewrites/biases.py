@@ -12,7 +12,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
-from bmc.ir import build, ir_util
+from bmc.ir import build, ir_util, names
 
 
 def apply(module: Any, _: object) -> None:
@@ -30,7 +30,7 @@ def _starts_from_bias(op: ir_util.Op) -> bool:
     owner = op.operands[2].owner
     if isinstance(owner, ir.Block):
         return False
-    return owner.name == "tensor.expand_shape" or (
+    return owner.name == names.EXPAND_SHAPE or (
         owner.name == "arith.constant" and not _is_zero(owner.attributes["value"])
     )
 

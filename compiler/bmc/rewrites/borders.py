@@ -11,17 +11,15 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import contraction, ir_util, permute
+from bmc.ir import contraction, ir_util, names, permute
 from bmc.rewrites.context import Context
-
-_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
 def apply(module: Any, context: Context) -> None:
     """Puts a barrier behind every padding that is copied, and before one of an image in another shape."""
-    for op in ir_util.all_of(module, "tensor.pad"):
+    for op in ir_util.all_of(module, names.PAD):
         maker = ir_util.definition(op.operands[0])
-        if maker is not None and maker.name in _RESHAPES:
+        if maker is not None and maker.name in names.RESHAPES:
             # IREE would pad the image before its axes change, which is a dispatch of its own.
             with ir.InsertionPoint(op), op.location:
                 op.operands[0] = permute.apart(op.operands[0])
@@ -36,7 +34,7 @@ def is_read_through(padding: ir_util.Op, context: Context) -> bool:
     image = padding.results[0]
     while len(list(image.uses)) == 1:
         ((reader, operand),) = ir_util.uses(image)
-        if reader.name in _RESHAPES:
+        if reader.name in names.RESHAPES:
             image = reader.results[0]
             continue
         found = contraction.read(reader) if operand == 0 else None

@@ -9,14 +9,14 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import build, ir_util, stablehlo
+from bmc.ir import build, ir_util, names, stablehlo
 
 _CONVERT = "stablehlo.convert"
 _STEPS = tuple(
     f"stablehlo.{name}"
     for name in ("ceil", "compare", "floor", "round_nearest_afz", "round_nearest_even", "sign")
 )
-_READ = ("arith.constant", "stablehlo.constant", "util.global.load")
+_READ = ("arith.constant", "stablehlo.constant", names.GLOBAL_LOAD)
 # Bits of a bf16.
 _EXPONENT, _MANTISSA = 8, 7
 

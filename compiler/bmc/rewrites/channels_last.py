@@ -15,7 +15,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import build, contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, names, permute
 from bmc.kernels.schedule import layouts
 from bmc.rewrites.context import Context
 
@@ -45,15 +45,15 @@ class _Roles:
 
 def apply(module: Any, context: Context) -> None:
     """Rewrites channels-first convolutions and poolings; records the new layout of weights in `context`."""
-    weights = {ir_util.string(op, "sym_name"): op for op in ir_util.all_of(module, "util.global")}
+    weights = {ir_util.string(op, "sym_name"): op for op in ir_util.all_of(module, names.GLOBAL)}
     loads_of: dict[str, list[ir_util.Op]] = {name: [] for name in weights}
-    for load in ir_util.all_of(module, "util.global.load"):
+    for load in ir_util.all_of(module, names.GLOBAL_LOAD):
         loads_of[ir_util.string(load, "global")].append(load)
     for name, op in weights.items():
         _drop_unit_dimensions(op, loads_of[name])
-    loads = ir_util.all_of(module, "util.global.load")
-    names = [ir_util.string(op, "global") for op in loads]
-    for op in ir_util.all_of(module, "linalg.generic"):
+    loads = ir_util.all_of(module, names.GLOBAL_LOAD)
+    loaded = [ir_util.string(op, "global") for op in loads]
+    for op in ir_util.all_of(module, names.GENERIC):
         if (pooled := _pooling(op)) is not None:
             _put_channels_last(op, pooled)
             continue
@@ -61,14 +61,14 @@ def apply(module: Any, context: Context) -> None:
         if roles is None or not (len(roles.image) > 1 or _is_faster(op, roles, context)):
             continue
         load = op.operands[1].owner
-        if isinstance(load, ir.Block) or load.name != "util.global.load":
+        if isinstance(load, ir.Block) or load.name != names.GLOBAL_LOAD:
             continue
         name = ir_util.string(load, "global")
-        if names.count(name) == 1 and len(ir_util.uses(load.results[0])) == 1:
+        if loaded.count(name) == 1 and len(ir_util.uses(load.results[0])) == 1:
             context.permutations[name] = roles.weight
             _permute_weight(weights[name], load, roles.weight)
             _put_channels_last(op, roles)
-    for op in ir_util.all_of(module, "linalg.generic"):
+    for op in ir_util.all_of(module, names.GENERIC):
         if contraction.reads_windows(op) and _turns_around(op.operands[0].owner):
             # IREE would compute one number at a time through a channels-first map.
             permute.keep_image_apart(op)
@@ -77,7 +77,7 @@ def apply(module: Any, context: Context) -> None:
 def _drop_unit_dimensions(global_op: ir_util.Op, loads: list[ir_util.Op]) -> None:
     """Stores a weight in the collapsed shape that all its readers use, such as [n, k] for [n, k, 1, 1]."""
     readers = [reader for load in loads for reader, _ in ir_util.uses(load.results[0])]
-    if not readers or any(reader.name != "tensor.collapse_shape" for reader in readers):
+    if not readers or any(reader.name != names.COLLAPSE_SHAPE for reader in readers):
         return
     types = {reader.results[0].type for reader in readers}
     if len(types) != 1 or "is_mutable" in global_op.attributes:
@@ -149,11 +149,11 @@ def _pooling(op: ir_util.Op) -> _Roles | None:
     if len(op.operands) != 3 or len(op.results) != 1:
         return None
     window = ir_util.definition(op.operands[1])
-    if window is None or window.name != "tensor.empty":
+    if window is None or window.name != names.EMPTY:
         return None
     image, places, result = permute.maps(op)
     loops, taps = contraction.loops(result), contraction.loops(places)
-    counts = any(each.name == "linalg.index" for each in ir_util.walk(op))
+    counts = any(each.name == names.INDEX for each in ir_util.walk(op))
     if loops is None or taps is None or len(loops) != 1 + len(taps) or counts:
         return None
     channel, *pixels = loops
@@ -212,7 +212,7 @@ def _put_channels_last(op: ir_util.Op, roles: _Roles) -> None:
 
 def _permute_elementwise(op: ir_util.Op, axes: tuple[int, ...]) -> None:
     """Makes `op` write its result with permuted axes, if it is an elementwise op."""
-    if isinstance(op, ir.Block) or op.name != "linalg.generic" or len(op.results) != 1:
+    if isinstance(op, ir.Block) or op.name != names.GENERIC or len(op.results) != 1:
         return
     maps = permute.maps(op)
     body = op.regions[0].blocks[0]
@@ -235,5 +235,5 @@ def _permute_elementwise(op: ir_util.Op, axes: tuple[int, ...]) -> None:
 
 def _turns_around(op: ir_util.Op) -> bool:
     """Whether an op only copies, which here means that it permutes axes."""
-    is_generic = not isinstance(op, ir.Block) and op.name == "linalg.generic"
+    is_generic = not isinstance(op, ir.Block) and op.name == names.GENERIC
     return is_generic and len(op.operands) == 2 and len(op.regions[0].blocks[0].operations) == 1

@@ -12,7 +12,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.errors import BmcError
-from bmc.ir import contraction, ir_util
+from bmc.ir import contraction, ir_util, names
 from bmc.iree.version import installed_version
 from bmc.names import op_signature
 from bmc.rewrites import tiles, tuning
@@ -33,7 +33,7 @@ def apply(module: Any, context: Context) -> None:
     """
     context.configs = tuple(
         _apply_to(function, context.target, context.tuning)
-        for function in ir_util.all_of(module, "func.func")
+        for function in ir_util.all_of(module, names.KERNEL_FUNCTION)
     )
 
 
@@ -131,7 +131,7 @@ def _describe(root: ir_util.Op, levels: Levels) -> Root:
         indexing_maps=tuple(str(m) for m in maps),
         loops=_loop_extents(root),
         levels=levels,
-        body=tuple(op.name for op in ir_util.walk(root) if op.name != "linalg.yield"),
+        body=tuple(op.name for op in ir_util.walk(root) if op.name != names.YIELD),
         product=contraction.read(root),
         extents=_extents(root),
     )

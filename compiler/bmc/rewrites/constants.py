@@ -13,7 +13,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.errors import BmcError
-from bmc.ir import build, contraction, ir_util
+from bmc.ir import build, contraction, ir_util, names
 from bmc.rewrites.model_context import RESET
 
 # Smaller constants are better inlined into kernels, where IREE puts them by itself. There are two exceptions. IREE
@@ -35,7 +35,7 @@ def apply(module: Any, _: object) -> None:
         tensor_type = op.results[0].type
         with ir.InsertionPoint(first):
             ir.Operation.create(
-                "util.global",
+                names.GLOBAL,
                 attributes={
                     "sym_name": ir.StringAttr.get(name),
                     "sym_visibility": ir.StringAttr.get("private"),

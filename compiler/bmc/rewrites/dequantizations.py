@@ -11,16 +11,14 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import build, ir_util
-
-_DEQUANTIZE = "iree_linalg_ext.dequantize_affine"
+from bmc.ir import build, ir_util, names
 
 
 def apply(module: Any, _: object) -> None:
     """Swaps each dequantization that has one scale and a join of dimensions behind it, except those of constants."""
-    for op in ir_util.all_of(module, "tensor.collapse_shape"):
+    for op in ir_util.all_of(module, names.COLLAPSE_SHAPE):
         made = ir_util.definition(op.operands[0])
-        if made is not None and made.name == _DEQUANTIZE and _has_one_scale(made):
+        if made is not None and made.name == names.DEQUANTIZE and _has_one_scale(made):
             values = ir_util.definition(made.operands[0])
             if values is None or values.name != "arith.constant":
                 _swap(op, made)
@@ -45,7 +43,7 @@ def _swap(op: ir_util.Op, made: ir_util.Op) -> None:
     joined = ir.RankedTensorType.get(result.shape, values.type.element_type)
     with ir.InsertionPoint(op), op.location:
         narrow = build.again(op, [joined], [values]).result
-        empty = build.op("tensor.empty", result)
+        empty = build.op(names.EMPTY, result)
         wide = build.again(made, [result], [narrow, *scales, empty], indexing_maps=build.maps(maps))
     op.results[0].replace_all_uses_with(wide.result)
     op.erase()

@@ -15,35 +15,34 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
 from bmc.dtype import nearest_f16
-from bmc.ir import build, contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, names, permute
 from bmc.rewrites.context import Context
 from bmc.rewrites.model_context import RESET
 
-_BARRIER = "iree_tensor_ext.compute_barrier.start"
 _VIEWS = (
-    "tensor.cast", "tensor.collapse_shape", "tensor.expand_shape", "tensor.extract_slice", "tensor.pad",
+    names.CAST, names.COLLAPSE_SHAPE, names.EXPAND_SHAPE, names.EXTRACT_SLICE, names.PAD,
 )  # fmt: skip
-_JOINS = ("tensor.concat", "tensor.insert_slice")
-_MOVES = ("linalg.broadcast", "linalg.copy", "linalg.transpose")
+_JOINS = (names.CONCAT, names.INSERT_SLICE)
+_MOVES = (names.BROADCAST, names.COPY, names.TRANSPOSE)
 _EXTREMA = ("arith.maximumf", "arith.maxnumf", "arith.minimumf", "arith.minnumf")
 # What f16 computes about as well as f32.
 _SIMPLE = {
     *_EXTREMA, "arith.addf", "arith.cmpf", "arith.constant", "arith.index_cast", "arith.maxsi", "arith.minsi",
-    "arith.mulf", "arith.negf", "arith.select", "arith.subf", "linalg.index", "linalg.yield", "math.absf",
-    "tensor.extract",
+    "arith.mulf", "arith.negf", "arith.select", "arith.subf", names.INDEX, names.YIELD, "math.absf",
+    names.EXTRACT,
 }  # fmt: skip
 
 
 def apply(module: Any, context: Context) -> None:
     """Rewrites all functions but the one that initializes states; records the weights in `context`."""
-    loads = ir_util.all_of(module, "util.global.load")
+    loads = ir_util.all_of(module, names.GLOBAL_LOAD)
     kept = {ir_util.string(op, "global") for op in loads if _function(op) == RESET}
-    for op in ir_util.all_of(module, "util.global"):
+    for op in ir_util.all_of(module, names.GLOBAL):
         name, kind = ir_util.string(op, "sym_name"), ir.TypeAttr(op.attributes["type"]).value
         if _is_wide(kind) and "is_mutable" not in op.attributes and name not in kept:
             ir_util.retype_global(op, _half(kind))
             context.halved |= {name}
-    for function in ir_util.all_of(module, "util.func"):
+    for function in ir_util.all_of(module, names.HOST_FUNCTION):
         if ir_util.string(function, "sym_name") != RESET:
             for op in list(ir_util.walk(function)):
                 if not op.parent.operation.name.startswith(("linalg.", "tensor.")):
@@ -51,12 +50,12 @@ def apply(module: Any, context: Context) -> None:
 
 
 def _rewrite(op: ir_util.Op, context: Context) -> None:
-    if op.name == "util.global.load":
+    if op.name == names.GLOBAL_LOAD:
         if ir_util.string(op, "global") in context.halved:
             _set_half(op.results[0])
     elif op.name == "arith.constant":
         _constant(op)
-    elif op.name == _BARRIER:
+    elif op.name == names.BARRIER:
         if _is_wide(op.results[0].type):
             _narrow_all_uses(op.results[0])
     elif op.name in _VIEWS:
@@ -72,9 +71,9 @@ def _rewrite(op: ir_util.Op, context: Context) -> None:
             _make_half(op, [1])
     elif _is_product(op):
         _make_half(op, range(len(op.operands)))
-    elif op.name == "linalg.generic":
+    elif op.name == names.GENERIC:
         _generic(op)
-    elif op.name not in ("linalg.fill", "tensor.empty"):
+    elif op.name not in (names.FILL, names.EMPTY):
         for number, value in enumerate(op.operands):
             if _is_half(value.type):
                 op.operands[number] = _cast(value, op, is_half=False)
@@ -98,7 +97,7 @@ def _generic(op: ir_util.Op) -> None:
     if len(op.results) != 1 or not _is_wide(op.results[0].type):
         _widen(op)
     elif _reduces(op):
-        if not wide and operations <= {*_EXTREMA, "linalg.yield"}:
+        if not wide and operations <= {*_EXTREMA, names.YIELD}:
             _make_half(op, [len(op.operands) - 1])
         else:
             _widen(op)
@@ -116,7 +115,7 @@ def _generic(op: ir_util.Op) -> None:
 
 def _read(op: ir_util.Op) -> list[Any]:
     """The tensors that a generic operation reads: operands, and those that its body indexes."""
-    inner = [each.operands[0] for each in ir_util.walk(op) if each.name == "tensor.extract"]
+    inner = [each.operands[0] for each in ir_util.walk(op) if each.name == names.EXTRACT]
     return [*list(op.operands)[:-1], *inner]
 
 
@@ -128,7 +127,7 @@ def _is_only_summed(value: ir_util.Value) -> bool:
     """Whether only sums read a tensor, which IREE computes where it is summed."""
     readers = [op for op, _ in ir_util.uses(value)]
     return all(
-        op.name == "linalg.generic" and _reduces(op) and not contraction.accumulator(op)
+        op.name == names.GENERIC and _reduces(op) and not contraction.accumulator(op)
         for op in readers
     )
 
@@ -164,7 +163,7 @@ def _widen(op: ir_util.Op) -> None:
             if _is_half(value.type) and isinstance(argument.type, ir.F32Type):
                 _extended(argument, operations[0], before=True)
         for each in operations:
-            if each.name == "tensor.extract" and _is_half(each.operands[0].type):
+            if each.name == names.EXTRACT and _is_half(each.operands[0].type):
                 _extended(each.results[0], each, before=False)
         last = operations[-1]
         for number, result in enumerate(op.results):
@@ -213,9 +212,9 @@ def _cast(value: ir_util.Value, op: ir_util.Op, is_half: bool) -> Any:
     kind = _half(value.type) if is_half else _wide(value.type)
     maker = ir_util.definition(value)
     with ir.InsertionPoint(op), op.location:
-        if maker is not None and maker.name == "tensor.empty":
+        if maker is not None and maker.name == names.EMPTY:
             return _empty(kind)
-        if maker is not None and maker.name == "linalg.fill" and is_half:
+        if maker is not None and maker.name == names.FILL and is_half:
             return linalg.fill(_scalar(maker.operands[0], op), outs=[_empty(kind)])
         return _converted(value, kind)
 
@@ -229,7 +228,7 @@ def _narrow_all_uses(value: ir_util.Value) -> None:
 
 
 def _empty(kind: Any) -> Any:
-    return build.op("tensor.empty", kind)
+    return build.op(names.EMPTY, kind)
 
 
 def _converted(value: ir_util.Value, kind: Any) -> Any:
@@ -269,6 +268,6 @@ def _wide(kind: Any) -> Any:
 
 def _function(op: ir_util.Op) -> str:
     """The name of the function that `op` is in."""
-    while op.name != "util.func":
+    while op.name != names.HOST_FUNCTION:
         op = op.parent
     return ir_util.string(op, "sym_name")

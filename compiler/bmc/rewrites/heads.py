@@ -13,20 +13,14 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
-from bmc.ir import build, ir_util, permute
-
-_QUANTIZE = "iree_linalg_ext.quantize_affine"
-_TRANSPOSE = "linalg.transpose"
-_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
-# IREE moves no reshape across it.
-_BARRIER = "iree_tensor_ext.compute_barrier.start"
+from bmc.ir import build, ir_util, names, permute
 
 
 def apply(module: Any, _: object) -> None:
     """Swaps each quantization that has one scale and the reshapes and transpositions before it."""
-    for op in ir_util.all_of(module, _QUANTIZE):
+    for op in ir_util.all_of(module, names.QUANTIZE):
         chain = _moves(op.operands[0])
-        moves = any(each.name == _TRANSPOSE for each in chain)
+        moves = any(each.name == names.TRANSPOSE for each in chain)
         if moves and _is_computed(chain[-1].operands[0]) and _has_one_scale(op):
             _swap(op, chain)
 
@@ -36,7 +30,7 @@ def _moves(value: ir_util.Value) -> list[ir_util.Op]:
     chain: list[ir_util.Op] = []
     while len(ir_util.uses(value)) == 1:
         op = ir_util.definition(value)
-        if op is None or op.name not in (_TRANSPOSE, *_RESHAPES):
+        if op is None or op.name not in (names.TRANSPOSE, *names.RESHAPES):
             break
         chain.append(op)
         value = op.operands[0]
@@ -59,7 +53,7 @@ def _has_one_scale(op: ir_util.Op) -> bool:
 
 def _turns(move: ir_util.Op) -> bool:
     """Whether other elements become neighbors, as in the keys of an attention."""
-    if move.name != _TRANSPOSE:
+    if move.name != names.TRANSPOSE:
         return False
     axes = list(ir.DenseI64ArrayAttr(move.attributes["permutation"]))
     return bool(axes[-1] != len(axes) - 1)
@@ -78,16 +72,16 @@ def _swap(op: ir_util.Op, chain: list[ir_util.Op]) -> None:
 
         def empty(shape: Any) -> Any:
             type_ = ir.RankedTensorType.get(shape, element)
-            return build.op("tensor.empty", type_)
+            return build.op(names.EMPTY, type_)
 
         first = empty(source.type.shape)
         value = ir.Operation.create(
-            _QUANTIZE, [first.type], [source, *scales, first], attributes
+            names.QUANTIZE, [first.type], [source, *scales, first], attributes
         ).result
         value = permute.apart(value)
         for move in reversed(chain):
             shape = move.results[0].type.shape
-            if move.name == _TRANSPOSE:
+            if move.name == names.TRANSPOSE:
                 axes = list(ir.DenseI64ArrayAttr(move.attributes["permutation"]))
                 value = linalg.transpose(value, outs=[empty(shape)], permutation=axes).results[0]
                 continue

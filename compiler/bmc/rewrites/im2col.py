@@ -14,7 +14,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import build, contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, names, permute
 from bmc.ir.contraction import Contraction
 from bmc.rewrites import own_kernels
 from bmc.rewrites.context import Context
@@ -22,7 +22,7 @@ from bmc.rewrites.context import Context
 
 def apply(module: Any, context: Context) -> None:
     """Rewrites convolutions of one-channel images that have no kernel of bmc's own."""
-    for op in ir_util.all_of(module, "linalg.generic"):
+    for op in ir_util.all_of(module, names.GENERIC):
         product = contraction.read(op)
         if product is None or not _reads_windows_of_one_channel(product):
             continue

@@ -7,23 +7,23 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
-from bmc.ir import build, contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, names, permute
 from bmc.kernels.ops import OPS
 
 RANK = 3
 # What kernels of bmc's own can do behind a convolution.
 _SIMPLE = {
     *(f"arith.{op}" for op in (*OPS, "cmpf", "constant", "extui", "select")),
-    "linalg.yield",
+    names.YIELD,
     "math.roundeven",
 }
 
 
 def drop_unit_axes(module: Any) -> None:
     """Cuts and joins images directly, where they get a first axis of one element before, and lose it again."""
-    for op in ir_util.all_of(module, "tensor.extract_slice"):
+    for op in ir_util.all_of(module, names.EXTRACT_SLICE):
         _drop_axis_of_slice(op)
-    for op in ir_util.all_of(module, "tensor.collapse_shape"):
+    for op in ir_util.all_of(module, names.COLLAPSE_SHAPE):
         _drop_axis_of_join(op)
 
 
@@ -32,7 +32,7 @@ def _drop_axis_of_slice(op: ir_util.Op) -> None:
     wide = ir_util.definition(op.operands[0])
     if (
         wide is None
-        or wide.name != "tensor.expand_shape"
+        or wide.name != names.EXPAND_SHAPE
         or len(op.operands) != 1
         or not (is_image(wide.operands[0]) and is_image(op.results[0]))
         or list(wide.results[0].type.shape) != [1, *wide.operands[0].type.shape]
@@ -52,7 +52,7 @@ def _drop_axis_of_join(op: ir_util.Op) -> None:
     insertions: list[ir_util.Op] = []
     maker = ir_util.definition(op.operands[0])
     result = op.results[0].type
-    while maker is not None and maker.name == "tensor.insert_slice":
+    while maker is not None and maker.name == names.INSERT_SLICE:
         insertions.insert(0, maker)
         if len(maker.operands) != 2 or len(list(maker.results[0].uses)) != 1:
             return
@@ -60,7 +60,7 @@ def _drop_axis_of_join(op: ir_util.Op) -> None:
     if (
         not insertions
         or maker is None
-        or maker.name != "tensor.empty"
+        or maker.name != names.EMPTY
         or list(op.operands[0].type.shape) != [1, *result.shape]
         or not all(
             is_image(value) for value in (op.results[0], *(i.operands[0] for i in insertions))
@@ -100,7 +100,7 @@ def is_image(value: Any) -> bool:
 
 def is_elementwise(op: ir_util.Op) -> bool:
     """Whether an operation computes each element of an image from one element of each operand."""
-    if op.name != "linalg.generic" or len(op.results) != 1 or not is_image(op.results[0]):
+    if op.name != names.GENERIC or len(op.results) != 1 or not is_image(op.results[0]):
         return False
     *inputs, result = permute.maps(op)
     identity = ir.AffineMap.get_identity(RANK)
@@ -118,7 +118,7 @@ def is_elementwise(op: ir_util.Op) -> bool:
 
 def is_by_channel(op: ir_util.Op) -> bool:
     """Whether an operation copies one number for each channel."""
-    if op.name != "linalg.broadcast" and not (
+    if op.name != names.BROADCAST and not (
         is_elementwise(op) and len(op.regions[0].blocks[0].operations) == 1
     ):
         return False
@@ -128,7 +128,7 @@ def is_by_channel(op: ir_util.Op) -> bool:
 
 def is_padding(op: ir_util.Op) -> bool:
     """Whether an operation pads an image, but not its channels, with a constant."""
-    if op.name != "tensor.pad" or not is_image(op.results[0]) or len(op.operands) != 1:
+    if op.name != names.PAD or not is_image(op.results[0]) or len(op.operands) != 1:
         return False
     sides = (ir.DenseI64ArrayAttr(op.attributes[f"static_{side}"]) for side in ("low", "high"))
     (block,) = op.regions[0].blocks
@@ -137,7 +137,7 @@ def is_padding(op: ir_util.Op) -> bool:
 
 def is_slice(op: ir_util.Op) -> bool:
     """Whether an operation cuts an image out of one, with all channels."""
-    if op.name != "tensor.extract_slice" or len(op.operands) != 1 or not is_image(op.results[0]):
+    if op.name != names.EXTRACT_SLICE or len(op.operands) != 1 or not is_image(op.results[0]):
         return False
     source, result = op.operands[0].type, op.results[0].type
     return bool(source.rank == RANK and source.shape[-1] == result.shape[-1])
@@ -145,7 +145,7 @@ def is_slice(op: ir_util.Op) -> bool:
 
 def is_join(op: ir_util.Op) -> bool:
     """Whether an operation puts an image into some channels of another one."""
-    if op.name != "tensor.insert_slice" or len(op.operands) != 2 or not is_image(op.results[0]):
+    if op.name != names.INSERT_SLICE or len(op.operands) != 2 or not is_image(op.results[0]):
         return False
     source, result = op.operands[0].type, op.results[0].type
     strides = amounts(op)["static_strides"]
@@ -156,10 +156,10 @@ def is_join(op: ir_util.Op) -> bool:
 
 def phases(op: ir_util.Op) -> ir_util.Op | None:
     """Returns the product whose result with phases an operation makes an image of; None for anything else."""
-    if op.name != "tensor.collapse_shape" or not is_image(op.results[0]):
+    if op.name != names.COLLAPSE_SHAPE or not is_image(op.results[0]):
         return None
     product = ir_util.definition(op.operands[0])
-    if product is None or product.name != "linalg.generic" or len(list(op.operands[0].uses)) != 1:
+    if product is None or product.name != names.GENERIC or len(list(op.operands[0].uses)) != 1:
         return None
     found = contraction.read(product)
     channels = product.results[0].type.shape[-1]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from bmc.ir import build, ir_util, stablehlo
+from bmc.ir import build, ir_util, names, stablehlo
 from bmc.ir.ranges import Ranges
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
@@ -186,7 +186,7 @@ def _clamped_in_linalg(value: Any, indices: _Indices) -> Any:
         array = np.array(limits, f"i{kind.element_type.width // 8}")
         inputs.append(build.array(array, kind.element_type))
         maps.append(ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(indices.axis or 0)]))
-    empty = build.op("tensor.empty", kind)
+    empty = build.op(names.EMPTY, kind)
     return build.elementwise(
         inputs,
         empty,
@@ -215,7 +215,7 @@ def _slices(op: ir_util.Op, ranges: Ranges) -> Iterator[Change]:
         list(ir.DenseI64ArrayAttr(op.attributes[f"static_{name}"]))
         for name in ("offsets", "sizes", "strides")
     )
-    inserts = op.name == "tensor.insert_slice"
+    inserts = op.name == names.INSERT_SLICE
     shape = op.operands[1 if inserts else 0].type.shape
     first = 2 if inserts else 1
     extents: dict[int, int] = {}
@@ -337,9 +337,9 @@ _FINDERS: dict[str, Callable[[ir_util.Op, Ranges], Iterator[Change]]] = {
     "stablehlo.gather": _clamps(_gathered, _clamped),
     "stablehlo.scatter": _scatters,
     "stablehlo.torch_index_select": _clamps(_selected, _clamped),
-    "tensor.extract": _extracts,
-    "tensor.extract_slice": _slices,
-    "tensor.insert_slice": _slices,
+    names.EXTRACT: _extracts,
+    names.EXTRACT_SLICE: _slices,
+    names.INSERT_SLICE: _slices,
     "tosa.gather": _clamps(_rows, _clamped_in_linalg),
     "tosa.scatter": _clamps(_rows, _clamped_in_linalg),
 }

@@ -10,12 +10,12 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util, pad
+from bmc.ir import ir_util, names, pad
 
 
 def apply(module: Any, _: object = None) -> None:
     """Rewrites insertions of tensors of the same rank at constant places, without gaps."""
-    for op in ir_util.all_of(module, "tensor.insert_slice"):
+    for op in ir_util.all_of(module, names.INSERT_SLICE):
         source, target = op.operands[0].type, op.operands[1]
         fill = ir_util.definition(target)
         offsets, sizes, strides = (
@@ -25,7 +25,7 @@ def apply(module: Any, _: object = None) -> None:
         if (
             len(op.operands) == 2
             and fill is not None
-            and fill.name == "linalg.fill"
+            and fill.name == names.FILL
             and sizes == source.shape
             and set(strides) == {1}
         ):

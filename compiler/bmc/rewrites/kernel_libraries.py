@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from bmc.errors import BmcError
-from bmc.ir import ir_util
+from bmc.ir import ir_util, names
 from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.schedule import layouts
 from bmc.libraries import reading
@@ -38,7 +38,7 @@ def apply(module: Any, context: Context) -> None:
     Raises:
       BmcError: a matcher is wrong, or tuning.json wants a function that no library computes a dispatch with.
     """
-    for function in ir_util.all_of(module, "func.func"):
+    for function in ir_util.all_of(module, names.KERNEL_FUNCTION):
         name = ir_util.string(function, "sym_name")
         entry = context.tuning.of(name, op_signature(name))
         wanted = entry.library if entry else ""

@@ -18,14 +18,14 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
-from bmc.ir import build, contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, names, permute
 from bmc.ir.contraction import Axis, Contraction
 from bmc.kernels.schedule import dot
 from bmc.rewrites import own_kernels
 from bmc.rewrites.context import Context
 
 _B = 1
-_NAMED = ("linalg.matmul", "linalg.batch_matmul")
+_NAMED = (names.MATMUL, names.BATCH_MATMUL)
 # With this many columns or more, a product of one row is faster with vectors of columns: in IREE's kernels, and in
 # bmc's own, if there are not many more rows.
 _MANY_COLUMNS, _FEW_COLUMNS = 64, 8
@@ -38,9 +38,9 @@ def apply(module: Any, context: Context) -> None:
     is_narrow = functools.partial(_is_narrow, context)
     products = [op for op in ir_util.walk(module.operation) if op.name in _NAMED]
     loads: dict[str, list[ir_util.Op]] = {}
-    for op in ir_util.all_of(module, "util.global.load"):
+    for op in ir_util.all_of(module, names.GLOBAL_LOAD):
         loads.setdefault(ir_util.string(op, "global"), []).append(op)
-    for op in ir_util.all_of(module, "util.global"):
+    for op in ir_util.all_of(module, names.GLOBAL):
         kind = ir.TypeAttr(op.attributes["type"]).value
         name = ir_util.string(op, "sym_name")
         is_tensor = isinstance(kind, ir.RankedTensorType)
@@ -88,7 +88,7 @@ def _is_row_of_few_columns(loads: list[ir_util.Op], context: Context) -> bool:
 
 def _is_transposed_b(op: ir_util.Op, operand: int, is_narrow: _IsNarrow) -> bool:
     """Whether `op` is a product and reads the operand as [..., n, k], with enough n if it has one row."""
-    if operand != _B or op.name not in (*_NAMED, "linalg.generic"):
+    if operand != _B or op.name not in (*_NAMED, names.GENERIC):
         return False
     product = contraction.read(op)
     if product is None or not product.result or not product.a:
@@ -135,7 +135,7 @@ def _is_convolution_in_groups(op: ir_util.Op, product: Contraction, is_narrow: _
 
 
 def _is_gather(op: ir_util.Op, operand: int) -> bool:
-    return op.name == "tensor.extract" and operand == 0
+    return op.name == names.EXTRACT and operand == 0
 
 
 def _swap_last_two(tensor_type: Any) -> tuple[int, ...]:

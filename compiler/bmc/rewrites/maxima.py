@@ -14,7 +14,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import build, contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, names, permute
 from bmc.rewrites.context import Context
 
 # Each tap takes a register with an address.
@@ -24,7 +24,7 @@ _MAXIMA = ("arith.maximumf", "arith.maxsi")
 
 def apply(module: Any, _: Context) -> None:
     """Rewrites poolings of images whose channels are behind the pixels."""
-    for op in ir_util.all_of(module, "linalg.generic"):
+    for op in ir_util.all_of(module, names.GENERIC):
         steps = _steps(op)
         if steps is not None:
             _rewrite(op, steps)
@@ -35,7 +35,7 @@ def _steps(op: ir_util.Op) -> list[tuple[int, int]] | None:
     if len(op.operands) != 3 or len(op.results) != 1 or not contraction.reads_windows(op):
         return None
     window = ir_util.definition(op.operands[1])
-    if window is None or window.name != "tensor.empty":
+    if window is None or window.name != names.EMPTY:
         return None
     image, places, result = permute.maps(op)
     loops, taps = contraction.loops(result), contraction.loops(places)
@@ -58,7 +58,7 @@ def is_pooling(op: ir_util.Op) -> bool:
     if len(op.operands) != 3 or len(op.results) != 1 or not contraction.reads_windows(op):
         return False
     window = ir_util.definition(op.operands[1])
-    is_window = window is not None and window.name == "tensor.empty"
+    is_window = window is not None and window.name == names.EMPTY
     return is_window and _is_maximum(op) and _starts_least(ir_util.definition(op.operands[2]))
 
 
@@ -71,7 +71,7 @@ def _is_maximum(op: ir_util.Op) -> bool:
 
 def _starts_least(start: ir_util.Op | None) -> bool:
     """Whether an operation fills a tensor with the least number there is."""
-    if start is None or start.name != "linalg.fill":
+    if start is None or start.name != names.FILL:
         return False
     return is_least(ir_util.definition(start.operands[0]))
 

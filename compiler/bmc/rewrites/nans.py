@@ -10,7 +10,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import arith, build, ir_util, stablehlo
+from bmc.ir import arith, build, ir_util, names, stablehlo
 
 
 def apply(module: Any, _: object = None) -> None:
@@ -22,7 +22,7 @@ def apply(module: Any, _: object = None) -> None:
             _ordered(op)
         elif op.name == "stablehlo.reduce" and len(op.results) > 1:
             _reduction(op)
-        elif op.name == "linalg.generic" and len(op.results) > 1:
+        elif op.name == names.GENERIC and len(op.results) > 1:
             _structured(op)
 
 

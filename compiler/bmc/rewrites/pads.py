@@ -12,7 +12,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import ir_util, pad
+from bmc.ir import ir_util, names, pad
 from bmc.rewrites import borders
 from bmc.rewrites.context import Context
 
@@ -22,7 +22,7 @@ _MANY_CHANNELS = 16
 
 def apply(module: Any, context: Context) -> None:
     """Rewrites paddings of inputs."""
-    for op in ir_util.all_of(module, "tensor.pad"):
+    for op in ir_util.all_of(module, names.PAD):
         if _is_image(op) and not borders.is_read_through(op, context):
             _join(op)
 
@@ -33,7 +33,7 @@ def _is_image(op: ir_util.Op) -> bool:
         return False
     maker = ir_util.definition(op.operands[0])
     low, high = _amounts(op)
-    is_input = maker is not None and maker.name == "iree_tensor_ext.compute_barrier.start"
+    is_input = maker is not None and maker.name == names.BARRIER
     return is_input and low[-1] == high[-1] == 0 and op.operands[0].type.shape[-1] < _MANY_CHANNELS
 
 

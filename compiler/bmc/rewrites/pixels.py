@@ -12,15 +12,14 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import build, ir_util, permute
+from bmc.ir import build, ir_util, names, permute
 from bmc.rewrites import images, quantizations
 from bmc.rewrites.context import Context
 
 # The axes of an image, [y, x, channel], as axes of planes, [channel, y, x], and the other way around.
 _PIXELS, _PLANES = (1, 2, 0), (2, 0, 1)
-_BARRIER = "iree_tensor_ext.compute_barrier.start"
-_MOVES = ("tensor.pad", "tensor.extract_slice", "tensor.insert_slice")
-_PURE = ("linalg.broadcast", "linalg.fill", "linalg.generic", "tensor.empty", _BARRIER, *_MOVES)
+_MOVES = (names.PAD, names.EXTRACT_SLICE, names.INSERT_SLICE)
+_PURE = (names.BROADCAST, names.FILL, names.GENERIC, names.EMPTY, names.BARRIER, *_MOVES)
 
 
 def apply(module: Any, _: Context) -> None:
@@ -51,7 +50,7 @@ def _erase_unread(module: Any) -> None:
 def _is_copy(op: ir_util.Op) -> bool:
     """Whether an operation only copies an image, whose axes may change places."""
     return (
-        op.name == "linalg.generic"
+        op.name == names.GENERIC
         and len(op.operands) == 2
         and images.is_image(op.operands[0])
         and len(op.regions[0].blocks[0].operations) == 1
@@ -75,7 +74,7 @@ def _read_source(copy: ir_util.Op) -> None:
     if source != result:
         return
     for reader, _ in ir_util.uses(copy.results[0]):
-        if reader.name == _BARRIER:
+        if reader.name == names.BARRIER:
             reader.results[0].replace_all_uses_with(copy.operands[0])
     copy.results[0].replace_all_uses_with(copy.operands[0])
     copy.erase()
@@ -83,7 +82,7 @@ def _read_source(copy: ir_util.Op) -> None:
 
 def _reads_turned(op: ir_util.Op) -> bool:
     """Whether an operation computes planes, element by element, from pixels."""
-    if op.name != "linalg.generic":
+    if op.name != names.GENERIC:
         return False
     *inputs, result = permute.maps(op)
     block = op.regions[0].blocks[0]
@@ -91,7 +90,7 @@ def _reads_turned(op: ir_util.Op) -> bool:
         result == ir.AffineMap.get_identity(images.RANK)
         and ir.AffineMap.get_permutation(_PIXELS) in inputs
         and not list(block.arguments[len(inputs)].uses)
-        and all(each.operation.name != "linalg.index" for each in block.operations)
+        and all(each.operation.name != names.INDEX for each in block.operations)
     )
 
 
@@ -117,7 +116,7 @@ def _move(op: ir_util.Op) -> None:
     sources = [_turned(value) for value in op.operands]
     for place, value in enumerate(op.operands):
         maker = ir_util.definition(value)
-        is_empty = maker is not None and maker.name == "tensor.empty"
+        is_empty = maker is not None and maker.name == names.EMPTY
         if is_empty and images.is_image(value):
             type_ = permute.permuted(value.type, _PIXELS)
             with ir.InsertionPoint(op), op.location:

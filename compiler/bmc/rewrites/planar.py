@@ -13,7 +13,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import build, contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, names, permute
 from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.problem.product import LARGEST_GAP
 from bmc.kernels.schedule import layouts
@@ -52,7 +52,7 @@ def apply(module: Any, context: Context) -> None:
     if context.tuning.pixels:
         return
     images.drop_unit_axes(module)
-    for function in ir_util.all_of(module, "util.func"):
+    for function in ir_util.all_of(module, names.HOST_FUNCTION):
         _Layouts(list(ir_util.walk(function)), context).apply()
 
 
@@ -116,7 +116,7 @@ class _Layouts:
     def _is_in_island(self, value: Any) -> bool:
         """Whether a value may change its layout. An elementwise operation reads others as they are."""
         maker = ir_util.definition(value)
-        is_given = maker is not None and maker.name == "tensor.collapse_shape"
+        is_given = maker is not None and maker.name == names.COLLAPSE_SHAPE
         return images.is_image(value) and (not is_given or maker in self._phased)
 
     def _note(self, op: ir_util.Op) -> None:
@@ -130,9 +130,9 @@ class _Layouts:
             elif op in self._phased:
                 island.shapes.add(contraction.shape(self._phased[op]))
             elif not connects and op.name not in (
-                "tensor.empty",
-                "linalg.fill",
-                "linalg.broadcast",
+                names.EMPTY,
+                names.FILL,
+                names.BROADCAST,
             ):
                 island.fixed = True
         for value in filter(images.is_image, op.operands):
@@ -262,7 +262,7 @@ class _Layouts:
             return self._planes[value]
         maker = ir_util.definition(value)
         type_ = permute.permuted(value.type, _PLANES)
-        if maker is not None and maker.name == "tensor.empty":
+        if maker is not None and maker.name == names.EMPTY:
             return tensor.empty(type_.shape, type_.element_type)
         if maker is not None and images.is_by_channel(maker):
             by_channel = ir.AffineMap.get(_RANK, 0, [ir.AffineExpr.get_dim(0)])
@@ -291,7 +291,7 @@ class _Layouts:
 
 def _is_product_of(op: ir_util.Op, image: Any) -> bool:
     """Whether an operation is a product of an image and weights, so that it can read planes as well."""
-    found = contraction.read(op) if op.name == "linalg.generic" else None
+    found = contraction.read(op) if op.name == names.GENERIC else None
     return found is not None and found.counts_up and image == op.operands[0]
 
 
@@ -301,7 +301,7 @@ def _is_move(op: ir_util.Op) -> bool:
 
 def _convolution(op: ir_util.Op) -> contraction.Contraction | None:
     """Returns the contraction of a channels-last convolution of images, None for anything else."""
-    found = contraction.read(op) if op.name == "linalg.generic" else None
+    found = contraction.read(op) if op.name == names.GENERIC else None
     if found is None or not found.counts_up or len(found.result) != _RANK or len(found.a) != _RANK:
         return None
     types = [str(operand.type.element_type) for operand in op.operands]

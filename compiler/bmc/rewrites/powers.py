@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from bmc.ir import arith, build, constant_arrays, ir_util
+from bmc.ir import arith, build, constant_arrays, ir_util, names
 
 _POWERS = ("math.powf", "stablehlo.power", "tosa.pow")
 _ANGLES = ("math.atan2", "stablehlo.atan2")
@@ -25,7 +25,7 @@ _ROOTS = (-0.5, 0.5)
 # What has the same number in all its elements if its operand has, apart from rounding.
 _ALIKE = (
     "arith.extf", "arith.sitofp", "arith.truncf", "stablehlo.broadcast_in_dim", "stablehlo.convert",
-    "stablehlo.reshape", "tensor.collapse_shape", "tensor.expand_shape", "tosa.cast", "tosa.reshape",
+    "stablehlo.reshape", names.COLLAPSE_SHAPE, names.EXPAND_SHAPE, "tosa.cast", "tosa.reshape",
 )  # fmt: skip
 # What is not negative, and what is not if none of its operands is.
 _CONSTANTS = ("arith.constant", "stablehlo.constant")
@@ -170,7 +170,7 @@ def _is_not_negative(
     op = ir_util.definition(value)
     if op is None:
         loop, place = value.owner.owner.operation, ir.BlockArgument(value).arg_number
-        if loop.name != "linalg.generic":
+        if loop.name != names.GENERIC:
             return False
         # The sum so far has no sign if that with which it begins and that with which it goes on have none.
         is_sum = place >= len(loop.operands) - len(loop.results)
@@ -178,7 +178,7 @@ def _is_not_negative(
             loop.operands[place], module, asked=asked
         )
     operands = list(op.operands)
-    if op.name == "linalg.generic":
+    if op.name == names.GENERIC:
         body = op.regions[0].blocks[0].operations
         yielded = body[len(body) - 1].operands[ir.OpResult(value).result_number]
         return _is_not_negative(yielded, module, op, asked)
@@ -193,7 +193,7 @@ def _is_not_negative(
         return _number(operands[1], module) == 2
     elif op.name in _PRODUCTS and operands[0] == operands[1]:
         return True
-    elif op.name == "linalg.fill":
+    elif op.name == names.FILL:
         operands = operands[:1]
     elif op.name not in _KEEPING:
         return op.name in _SIZES
@@ -230,7 +230,7 @@ def _number(value: Any, module: Any) -> float | None:
             # The body of linalg.generic gets an element of each operand.
             generic, place = value.owner.owner.operation, ir.BlockArgument(value).arg_number
             inputs = len(generic.operands) - len(generic.results)
-            if generic.name != "linalg.generic" or place >= inputs:
+            if generic.name != names.GENERIC or place >= inputs:
                 return None
             value = generic.operands[place]
         elif owner.name in _ALIKE and isinstance(

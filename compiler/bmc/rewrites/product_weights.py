@@ -9,9 +9,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import build, contraction, ir_util
-
-_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+from bmc.ir import build, contraction, ir_util, names
 
 
 @dataclass(frozen=True)
@@ -51,9 +49,9 @@ def find(product: ir_util.Op, place: int) -> ProductWeight | None:
     value = product.operands[place]
     while len(ir_util.uses(value)) == 1:
         maker = ir_util.definition(value)
-        if maker is not None and maker.name == "util.global.load":
+        if maker is not None and maker.name == names.GLOBAL_LOAD:
             return ProductWeight(product, place, maker, tuple(reversed(reshapes)))
-        if maker is None or maker.name not in _RESHAPES:
+        if maker is None or maker.name not in names.RESHAPES:
             return None
         reshapes.append(maker)
         value = maker.operands[0]
@@ -63,9 +61,9 @@ def find(product: ir_util.Op, place: int) -> ProductWeight | None:
 def loaded_once(module: Any) -> dict[str, ir_util.Op]:
     """Returns the globals, by name, that never change and of which there is one load."""
     loads = Counter(
-        ir_util.string(op, "global") for op in ir_util.all_of(module, "util.global.load")
+        ir_util.string(op, "global") for op in ir_util.all_of(module, names.GLOBAL_LOAD)
     )
-    globals_ = {ir_util.string(op, "sym_name"): op for op in ir_util.all_of(module, "util.global")}
+    globals_ = {ir_util.string(op, "sym_name"): op for op in ir_util.all_of(module, names.GLOBAL)}
     return {
         name: op
         for name, op in globals_.items()
@@ -87,7 +85,7 @@ def retype(global_op: ir_util.Op, weight: ProductWeight, element: Any) -> None:
         with ir.InsertionPoint(old), old.location:
             groups = [[int(axis) for axis in group] for group in old.attributes["reassociation"]]
             kind = typed(old.results[0].type)
-            if old.name == "tensor.collapse_shape":
+            if old.name == names.COLLAPSE_SHAPE:
                 value = tensor.collapse_shape(kind, value, groups)
             else:
                 value = tensor.expand_shape(kind, value, groups, [], list(kind.shape))

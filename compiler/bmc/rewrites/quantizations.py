@@ -8,15 +8,13 @@ import numpy as np
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import build, ir_util, permute
+from bmc.ir import build, ir_util, names, permute
 from bmc.rewrites import images
-
-_QUANTIZE, _DEQUANTIZE = (f"iree_linalg_ext.{name}_affine" for name in ("quantize", "dequantize"))
 
 
 def is_uniform(op: ir_util.Op) -> bool:
     """Whether `op` quantizes a tensor to signed bytes in the same order, with one scale and one zero point."""
-    if op.name != _QUANTIZE or str(op.results[0].type.element_type) != "i8":
+    if op.name != names.QUANTIZE or str(op.results[0].type.element_type) != "i8":
         return False
     numbers = [ir_util.definition(each) for each in list(op.operands)[1:-1]]
     if any(number is None or number.name != "arith.constant" for number in numbers):
@@ -33,7 +31,7 @@ def of(op: ir_util.Op, source: Any) -> Any:
     A tensor that was quantized in the same way before is that again.
     """
     made = ir_util.definition(source)
-    if made is not None and made.name == _DEQUANTIZE and are_alike(made, op):
+    if made is not None and made.name == names.DEQUANTIZE and are_alike(made, op):
         return made.operands[0]
     type_ = source.type
     bytes_ = ir.RankedTensorType.get(type_.shape, ir.IntegerType.get_signless(8))
@@ -66,7 +64,7 @@ def are_alike(a: ir_util.Op, b: ir_util.Op) -> bool:
 
 
 def _parameters(op: ir_util.Op) -> list[str]:
-    values = op.operands[0] if op.name == _DEQUANTIZE else op.results[0]
+    values = op.operands[0] if op.name == names.DEQUANTIZE else op.results[0]
     numbers = [ir_util.definition(each) for each in list(op.operands)[1:-1]]
     return [
         str(values.type.element_type),
@@ -83,7 +81,7 @@ def spelled_out(op: ir_util.Op, source: Any) -> Any:
 
     None unless `op` quantizes an image to signed bytes, or dequantizes one, with one scale and one zero point.
     """
-    if op.name not in (_QUANTIZE, _DEQUANTIZE):
+    if op.name not in (names.QUANTIZE, names.DEQUANTIZE):
         return None
     maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(op.attributes["indexing_maps"])]
     identity = ir.AffineMap.get_identity(images.RANK)
@@ -106,7 +104,7 @@ def spelled_out(op: ir_util.Op, source: Any) -> Any:
         identity,
         lambda x: (
             _quantized(x, scale, zero_point, low, high)
-            if op.name == _QUANTIZE
+            if op.name == names.QUANTIZE
             else _dequantized(x, scale, zero_point)
         ),
     )

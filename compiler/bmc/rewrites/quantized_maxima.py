@@ -14,16 +14,15 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
-from bmc.ir import build, contraction, ir_util, pad, permute
+from bmc.ir import build, contraction, ir_util, names, pad, permute
 from bmc.rewrites import maxima, quantizations
 
 _LEAST = -128
-_DEQUANTIZE = "iree_linalg_ext.dequantize_affine"
 
 
 def apply(module: Any, _: object) -> None:
     """Rewrites poolings of dequantized images, and poolings that only a quantization reads."""
-    for op in ir_util.all_of(module, "linalg.generic"):
+    for op in ir_util.all_of(module, names.GENERIC):
         if maxima.is_pooling(op):
             image = ir_util.definition(op.operands[0])
             border = image if image is not None and _is_border(image, op) else None
@@ -37,7 +36,7 @@ def apply(module: Any, _: object) -> None:
 
 def _keeps_order(op: ir_util.Op) -> bool:
     """Whether an operation makes floats of int8 that are in the same order."""
-    if op.name != _DEQUANTIZE or str(op.operands[0].type.element_type) != "i8":
+    if op.name != names.DEQUANTIZE or str(op.operands[0].type.element_type) != "i8":
         return False
     # A tensor of scales or zero points has one for each channel.
     if any(isinstance(each.type, ir.RankedTensorType) for each in list(op.operands)[1:-1]):
@@ -57,7 +56,7 @@ def _quantization(pooling: ir_util.Op, image: Any) -> ir_util.Op | None:
 
 def _is_border(op: ir_util.Op, pooling: ir_util.Op) -> bool:
     """Whether an operation pads an image with the least number, and every window of the pooling meets the image."""
-    if op.name != "tensor.pad" or len(op.operands) != 1:
+    if op.name != names.PAD or len(op.operands) != 1:
         return False
     number = op.regions[0].blocks[0].operations[0].operands[0]
     if not maxima.is_least(ir_util.definition(number)):

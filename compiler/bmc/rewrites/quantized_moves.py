@@ -9,10 +9,10 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import build, ir_util, pad
+from bmc.ir import build, ir_util, names, pad
 from bmc.rewrites import quantizations
 
-_MOVES = {"tensor.concat", "tensor.pad"}
+_MOVES = {names.CONCAT, names.PAD}
 
 
 def apply(module: Any, _: object) -> None:
@@ -29,7 +29,7 @@ def apply(module: Any, _: object) -> None:
 def _rewrite(op: ir_util.Op, readers: list[ir_util.Op]) -> None:
     quantization = readers[0]
     with ir.InsertionPoint(op), op.location:
-        if op.name == "tensor.concat":
+        if op.name == names.CONCAT:
             parts = [quantizations.of(quantization, part) for part in op.operands]
             moved = build.again(op, [quantization.results[0].type], parts).result
         else:

@@ -13,7 +13,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.errors import BmcError
-from bmc.ir import arith, build, constant_arrays, ir_util
+from bmc.ir import arith, build, constant_arrays, ir_util, names
 
 _REMAINDER = "arith.remsi"
 _QUOTIENTS = ("arith.divsi", "arith.floordivsi", "arith.ceildivsi", "tosa.intdiv")
@@ -27,7 +27,7 @@ def apply(module: Any, _: object = None) -> None:
       BmcError: the model takes a remainder of f64, and no f64 becomes f32.
     """
     ops = list(ir_util.walk(module.operation))
-    keeps_f64 = any(_has_f64(op) for op in ops if op.name in ("func.func", "util.func"))
+    keeps_f64 = any(_has_f64(op) for op in ops if op.name in names.FUNCTIONS)
     for op in ops:
         if keeps_f64 and op.name in _REMAINDERS_OF_FLOATS and _is_f64(op.results[0].type):
             raise BmcError(

@@ -25,7 +25,7 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.dtype import Array
-from bmc.ir import arith, build, ir_util, offsets
+from bmc.ir import arith, build, ir_util, names, offsets
 from bmc.ir.elementwise import Elementwise
 from bmc.ir.ranges import Ranges
 
@@ -42,7 +42,7 @@ _SAME_SHIFT = 32
 
 def apply(module: Any, _: object) -> None:
     """Rewrites the scalings whose operands are small enough."""
-    for generic in ir_util.all_of(module, "linalg.generic"):
+    for generic in ir_util.all_of(module, names.GENERIC):
         if len(generic.results) != 1:
             continue
         for op in [op for op in ir_util.all_of(generic, "arith.trunci") if _narrows(op)]:

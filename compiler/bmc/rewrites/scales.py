@@ -15,9 +15,8 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.dtype import Array
-from bmc.ir import build, constant_arrays, ir_util, offsets, permute
+from bmc.ir import build, constant_arrays, ir_util, names, offsets, permute
 
-_QUANTIZE = "iree_linalg_ext.quantize_affine"
 _CONVERT = "arith.sitofp"
 _LINEAR = ("arith.addf", "arith.mulf", "arith.subf")
 # What gives f(x / s) = f(x) / s for a positive s, if constants are divided as well.
@@ -34,7 +33,7 @@ _LIMITS = (
 def apply(module: Any, _: object) -> None:
     """Rewrites what is computed from sums of int8 products."""
     found = []
-    for op in ir_util.all_of(module, "linalg.generic"):
+    for op in ir_util.all_of(module, names.GENERIC):
         converted = [each for each in ir_util.walk(op) if each.name == _CONVERT]
         if len(op.results) == 1 and len(converted) == 1 and _is_in_order(op, -1):
             found.append(_Scaling(op, converted[0], module))
@@ -73,7 +72,7 @@ class _Scaling:
             op, place = reader
             argument = op.regions[0].blocks[0].arguments[place] if op.regions else None
             more = None
-            if op.name == "linalg.generic" and _is_in_order(op, place) and _is_in_order(op, -1):
+            if op.name == names.GENERIC and _is_in_order(op, place) and _is_in_order(op, -1):
                 more = self._line(op, {argument: line})
             if more is None:
                 break
@@ -140,7 +139,7 @@ class _Scaling:
         place = arguments.index(value)
         operand, map_ = op.operands[place], permute.maps(op)[place]
         repeated = ir_util.definition(operand)
-        if repeated is not None and repeated.name == "linalg.generic" and _is_copy(repeated):
+        if repeated is not None and repeated.name == names.GENERIC and _is_copy(repeated):
             if not _is_in_order(op, place) or not _is_in_order(repeated, -1):
                 return None
             operand, map_ = repeated.operands[0], permute.maps(repeated)[0]
@@ -231,10 +230,10 @@ def _quantization(op: ir_util.Op) -> tuple[ir_util.Op | None, ir_util.Op | None]
     """Returns what quantizes the result of `op` with one scale, and the limits before it, as a ReLU's; None if none."""
     reader = _only_reader(op)
     limits = None
-    if reader is not None and reader[0].name == "linalg.generic" and _is_limit(*reader):
+    if reader is not None and reader[0].name == names.GENERIC and _is_limit(*reader):
         limits = reader[0]
         reader = _only_reader(limits)
-    if reader is None or reader[0].name != _QUANTIZE or reader[1] != 0:
+    if reader is None or reader[0].name != names.QUANTIZE or reader[1] != 0:
         return None, None
     maps = [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(reader[0].attributes["indexing_maps"])]
     return (None, None) if any(map_.results for map_ in maps[1:-1]) else (limits, reader[0])

@@ -12,7 +12,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.errors import BmcError
-from bmc.ir import arith, build, ir_util, permute
+from bmc.ir import arith, build, ir_util, names, permute
 from bmc.rewrites.context import Context
 from bmc.target import ISA_NAMES, Target, find
 
@@ -45,7 +45,7 @@ def apply(module: Any, context: Context) -> None:
     check(module, context.target)
     for op in list(filter(_converts, ir_util.walk(module.operation))):
         owner = op.operation.parent
-        if owner.name.startswith("linalg.") and owner.name != "linalg.generic":
+        if owner.name.startswith("linalg.") and owner.name != names.GENERIC:
             _convert_before(op, owner)
             continue
         with ir.InsertionPoint(op), op.location:
@@ -79,12 +79,12 @@ def _convert_before(extension: ir_util.Op, product: ir_util.Op) -> None:
 
 def refusal(target: Target, does: str, hint: str, where: str = "") -> BmcError:
     """Returns the error for a model that does something in f16 of which the target is not capable."""
-    names = [name for name in ISA_NAMES if find(name).is_riscv and find(name).has_f16]
+    capable = [name for name in ISA_NAMES if find(name).is_riscv and find(name).has_f16]
     return BmcError(
         "no-f16",
         f"the model {does} in f16, and {target.isa} has no instructions for that",
         where=where,
-        hint=f"build it for {', '.join(names[:-1])} or {names[-1]}, or {hint}",
+        hint=f"build it for {', '.join(capable[:-1])} or {capable[-1]}, or {hint}",
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
-from bmc.ir import build, contraction, ir_util, permute
+from bmc.ir import build, contraction, ir_util, names, permute
 from bmc.rewrites.context import Context
 
 _PARALLEL, _REDUCTION = (f"#linalg.iterator_type<{kind}>" for kind in ("parallel", "reduction"))
@@ -20,7 +20,7 @@ _PARALLEL, _REDUCTION = (f"#linalg.iterator_type<{kind}>" for kind in ("parallel
 
 def apply(module: Any, _: Context) -> None:
     """Rewrites products whose channels are split, and permuted by what reads them."""
-    for op in ir_util.all_of(module, "tensor.expand_shape"):
+    for op in ir_util.all_of(module, names.EXPAND_SHAPE):
         product = _product(op)
         uses = ir_util.uses(op.results[0])
         if product is not None and len(uses) == 1 and _permutes(*uses[0]):
@@ -30,7 +30,7 @@ def apply(module: Any, _: Context) -> None:
 def _product(op: ir_util.Op) -> ir_util.Op | None:
     """Returns the product of which an operation splits the channels, None for anything else."""
     product = ir_util.definition(op.operands[0])
-    if product is None or product.name != "linalg.generic" or len(ir_util.uses(op.operands[0])) > 1:
+    if product is None or product.name != names.GENERIC or len(ir_util.uses(op.operands[0])) > 1:
         return None
     found = contraction.read(product)
     groups = [len(group) for group in op.attributes["reassociation"]]
@@ -39,12 +39,12 @@ def _product(op: ir_util.Op) -> ir_util.Op | None:
     channel = found.result[-1]
     start = ir_util.definition(product.operands[2])
     is_split = channel in found.b and all(axis.loop != channel for axis in found.a)
-    return product if is_split and start is not None and start.name == "linalg.fill" else None
+    return product if is_split and start is not None and start.name == names.FILL else None
 
 
 def _permutes(reader: ir_util.Op, operand: int) -> bool:
     """Whether an operation computes each element from one element of that operand, in another order."""
-    if reader.name != "linalg.generic" or len(reader.results) != 1:
+    if reader.name != names.GENERIC or len(reader.results) != 1:
         return False
     *maps, result = permute.maps(reader)
     if operand >= len(maps) or result != ir.AffineMap.get_identity(result.n_dims):

@@ -16,7 +16,7 @@ from iree.compiler import ir
 
 from bmc import dtype
 from bmc.errors import BmcError
-from bmc.ir import build, ir_util
+from bmc.ir import build, ir_util, names
 from bmc.rewrites.model_context import RESET, ModelContext, StateInfo, States, Uses
 
 _HINT = "load and store state in the entry point itself, outside of loops and branches"
@@ -43,7 +43,7 @@ def make_explicit(module: Any) -> States:
         return states
     numbers = {info.name: number for number, info in enumerate(infos)}
     for op in [child.operation for child in module.body.operations]:
-        if op.name in ("func.func", "util.func") and op.regions[0].blocks:
+        if op.name in names.FUNCTIONS and op.regions[0].blocks:
             states.uses[ir_util.string(op, "sym_name")] = _rewrite(op, numbers)
     initial = [_initial_value(op) for op in found]
     for op in found:
@@ -56,7 +56,7 @@ def make_explicit(module: Any) -> States:
 
 
 def _is_state(op: ir_util.Op) -> bool:
-    return op.name == "util.global" and "is_mutable" in op.attributes
+    return op.name == names.GLOBAL and "is_mutable" in op.attributes
 
 
 def _info(op: ir_util.Op) -> StateInfo:
@@ -148,13 +148,13 @@ def _set_attributes(
 
 def _accessed(op: ir_util.Op) -> str:
     """Name of the global that a load or store accesses, "" for any other op."""
-    if op.name not in ("util.global.load", "util.global.store"):
+    if op.name not in (names.GLOBAL_LOAD, names.GLOBAL_STORE):
         return ""
     return ir_util.string(op, "global")
 
 
 def _is_load(op: ir_util.Op) -> bool:
-    return bool(op.name == "util.global.load")
+    return bool(op.name == names.GLOBAL_LOAD)
 
 
 def _kind(op: ir_util.Op) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from bmc.ir import build, constant_arrays, ir_util
+from bmc.ir import build, constant_arrays, ir_util, names
 
 
 def apply(module: Any, _: object) -> None:
@@ -60,7 +60,7 @@ def _widen(op: ir_util.Op, place: int, elements: Any, extensions: list[ir_util.O
 
 def _only_copies(op: ir_util.Op) -> bool:
     """Whether the result is the constant that is read."""
-    if op.name != "linalg.generic":
+    if op.name != names.GENERIC:
         return False
     source = ir_util.definition(op.operands[0])
     body = op.regions[0].blocks[0]

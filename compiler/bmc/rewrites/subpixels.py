@@ -19,7 +19,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
 from bmc.dtype import Array
-from bmc.ir import build, constant_arrays, contraction, ir_util, pad, permute
+from bmc.ir import build, constant_arrays, contraction, ir_util, names, pad, permute
 
 _PARALLEL, _REDUCTION = (f"#linalg.iterator_type<{kind}>" for kind in ("parallel", "reduction"))
 
@@ -106,7 +106,7 @@ class _Transposed:
 
 def apply(module: Any, _: object) -> None:
     """Rewrites convolutions of images with zeros between their pixels, whose weights are constant."""
-    for op in ir_util.all_of(module, "linalg.generic"):
+    for op in ir_util.all_of(module, names.GENERIC):
         found = _read(op, module)
         if found is not None:
             _rewrite(op, found)
@@ -118,7 +118,7 @@ def _read(op: ir_util.Op, module: Any) -> _Transposed | None:
     if product is None or spread is None:
         return None
     start = ir_util.definition(op.operands[2])
-    if start is None or start.name != "linalg.fill":
+    if start is None or start.name != names.FILL:
         return None
     image, zero, lows, strides = spread
     extents = contraction.extents(op)
@@ -158,10 +158,10 @@ def _spread(value: Any) -> tuple[Any, Any, list[int], list[int]] | None:
     """
     maker = ir_util.definition(value)
     groups = [[axis] for axis in range(value.type.rank)]
-    if maker is not None and maker.name == "tensor.collapse_shape":
+    if maker is not None and maker.name == names.COLLAPSE_SHAPE:
         groups = [[int(axis) for axis in group] for group in maker.attributes["reassociation"]]
         maker = ir_util.definition(maker.operands[0])
-    if maker is None or maker.name != "tensor.insert_slice" or len(maker.operands) != 2:
+    if maker is None or maker.name != names.INSERT_SLICE or len(maker.operands) != 2:
         return None
     image, target = maker.operands
     fill = ir_util.definition(target)
@@ -174,7 +174,7 @@ def _spread(value: Any) -> tuple[Any, Any, list[int], list[int]] | None:
     gone = set(range(target.type.rank)) - set(kept)
     if (
         fill is None
-        or fill.name != "linalg.fill"
+        or fill.name != names.FILL
         or not _is_zero(fill.operands[0])
         or max(strides) == 1
         or any(target.type.shape[axis] != 1 for axis in gone)

@@ -10,14 +10,14 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import constant_arrays, ir_util, stablehlo
+from bmc.ir import constant_arrays, ir_util, names, stablehlo
 
 # Of the copies, so that none is merged with the copy of a sort.
 _FIRST = 1 << 16
 # What IREE may compute without a buffer of its own.
 _VIEWS = (
     "stablehlo.broadcast_in_dim", "stablehlo.dynamic_slice", "stablehlo.reshape", "stablehlo.slice",
-    "tensor.cast", "tensor.collapse_shape", "tensor.expand_shape", "tensor.extract_slice",
+    names.CAST, names.COLLAPSE_SHAPE, names.EXPAND_SHAPE, names.EXTRACT_SLICE,
 )  # fmt: skip
 
 

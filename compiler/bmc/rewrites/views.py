@@ -12,7 +12,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import ir_util, names
 from bmc.rewrites.context import Context
 
 
@@ -26,9 +26,7 @@ def _store_reshaped(op: ir_util.Op) -> None:
     """Turns store(map_store(value), buffer) into store(value, view of the buffer in the value's shape)."""
     value = op.operands[0]
     uses = ir_util.uses(op.results[0])
-    if not _only_drops_units(op) or [use.name for use, _ in uses] != [
-        "iree_codegen.store_to_buffer"
-    ]:
+    if not _only_drops_units(op) or [use.name for use, _ in uses] != [names.STORE_TO_BUFFER]:
         return
     store = uses[0][0]
     buffer = store.operands[1]

@@ -6,6 +6,7 @@ counts a load that misses a cache, and an instruction on eight registers, as one
 
 from __future__ import annotations
 
+from bmc.ir import names
 from bmc.rewrites.tiles import matmul, products, rows, scalar
 from bmc.rewrites.tiles.root import Levels, Root
 from bmc.target import Target
@@ -17,12 +18,12 @@ def choose(root: Root, target: Target) -> Levels:
         return {}
     # f32 elements in a group of eight vector registers, the largest possible.
     lanes = target.vlen_bits // 4
-    if root.name in ("linalg.matmul", "linalg.batch_matmul") and root.is_f32:
+    if root.name in (names.MATMUL, names.BATCH_MATMUL) and root.is_f32:
         # Three register groups of sums and one of B fill the registers: 19.0 multiply-adds per instruction in
         # 256x256x256. A fourth row spills (6.1); IREE's seven rows of four registers do 10.8.
         # Without vectors: 16 sums in 32 scalar registers do 0.58, and IREE's tiles 0.29.
         return matmul.choose(root, 3, lanes) if lanes else matmul.choose(root, 4, 4)
-    if root.name != "linalg.generic":
+    if root.name != names.GENERIC:
         return {}
     if not lanes:
         return scalar.choose(root, soft_float=target.soft_float)
