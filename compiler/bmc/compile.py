@@ -31,12 +31,13 @@ from bmc.plan import audit, calls, schedule, weights
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights, Weight
-from bmc.rewrites import configs, soft_halves, tuning
 from bmc.rewrites.context import Config, Context, Decisions
+from bmc.rewrites.iree import lowering_configs, soft_halves
+from bmc.rewrites.kernels import tuning
+from bmc.rewrites.kernels.tuning import Tuning
 from bmc.rewrites.pipeline import FOR_TARGET
 from bmc.rewrites.rewrite import Again
 from bmc.rewrites.runner import Runner, Stopped
-from bmc.rewrites.tuning import Tuning
 from bmc.target import Target
 
 _LOG = logging.getLogger(__name__)
@@ -305,7 +306,7 @@ def _lower(
     pipeline = tuple(rewrite for rewrite in FOR_TARGET if not (options.plain and rewrite.faster))
     applied = {rewrite.name for rewrite in pipeline if rewrite.applies(context)}
     # Only if what IREE should not do is kept from it, and kernels of bmc's own can read through paddings.
-    within = (phases.PADDINGS_WITHIN,) if {"borders", "own_kernels"} <= applied else ()
+    within = (phases.PADDINGS_WITHIN,) if {"copied_paddings", "own_kernels"} <= applied else ()
 
     every = (*options.target.iree_flags(), phases.BINDINGS_APART)
 
@@ -320,8 +321,8 @@ def _lower(
     }
     runner = Runner(tool, pipeline, context, flags, observers, options.keep, options.stop_after)
     vm = runner.run(optimized.mlir, phases.PARAMETERS, phases.VM)
-    if "configs" in applied:
-        configs.check_names(context)
+    if "lowering_configs" in applied:
+        lowering_configs.check_names(context)
     if options.target.xlen == 32:
         linking.check(work)
     program = evaluate.run(vm, model.signatures, context.states)

@@ -20,7 +20,7 @@ from bmc.ir import contraction, ir_util, names
 from bmc.iree import phases
 from bmc.iree.phases import Phase
 from bmc.iree.tool import IreeTool
-from bmc.rewrites import soft_halves
+from bmc.rewrites.iree import soft_halves
 from bmc.rewrites.model_context import ModelContext
 from bmc.rewrites.model_pipeline import FOR_ALL
 from bmc.rewrites.runner import Runner
@@ -31,7 +31,8 @@ _UNEVALUATED = "--iree-opt-const-eval=false"
 _FEW_ROWS = 3
 # Ops of linalg that are no work of their own.
 _NO_WORK = (names.FILL, names.INDEX, names.YIELD)
-# Weights that as many rows read may be stored in 16 bits, up to so many more bytes of a model (rewrites/wide_weights).
+# Weights that as many rows read may be stored in 16 bits, up to so many more bytes of a model
+# (rewrites/weights/wide_weights).
 _MANY_ROWS = 32
 _WIDENED_BYTES = 96 * 1024
 

@@ -13,7 +13,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util, names
-from bmc.rewrites.alignments import ALIGNMENT
+from bmc.rewrites.iree.alignments import ALIGNMENT
 from bmc.rewrites.model_context import States, Uses
 
 

@@ -8,9 +8,9 @@ from bmc.kernels.problem.problem import Problem
 from bmc.kernels.schedule.choice import Proposal
 from bmc.kernels.tree.assembly import Kernel
 from bmc.libraries.library import Library, Taken
+from bmc.rewrites.iree.tiles.root import Levels
+from bmc.rewrites.kernels.tuning import Tuning
 from bmc.rewrites.model_context import States
-from bmc.rewrites.tiles.root import Levels
-from bmc.rewrites.tuning import Tuning
 from bmc.target import Target
 
 
@@ -109,9 +109,9 @@ class Context:
       wide: the products that read them; set by `wide_weights`.
       exact_halves: the weights of f32 that are to be stored as f16 because that holds them exactly; None if
         none is to be.
-      halved: weights of f32 that are stored as f16; set by `halves` and `half_weights`.
+      halved: weights of f32 that are stored as f16; set by `half_precision` and `half_weights`.
       extended: the products that read those in f32; set by `half_weights`.
-      configs: the lowering configurations; set by `configs` and `own_kernels`.
+      configs: the lowering configurations; set by `lowering_configs` and `own_kernels`.
       taken: the dispatch functions that kernel libraries take; set by `kernel_libraries`.
     """
 

@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 from bmc.iree import phases
-from bmc.rewrites import (
-    biases,
-    brain_floats,
-    circles,
-    constant_bytes,
-    constant_casts,
-    constants,
-    dequantizations,
-    empties,
-    heads,
-    indices,
-    insertions,
+from bmc.rewrites.iree import constant_bytes, constant_casts, separable_gathers
+from bmc.rewrites.layout import transposed_convolutions
+from bmc.rewrites.meaning import (
+    bf16_rounding,
+    empty_products,
+    f64_constants,
+    index_bounds,
+    insertions_as_pads,
     known_scatters,
-    loops,
-    nans,
-    normalizations,
+    loop_conditions,
+    nan_order,
+    overflowing_quotients,
+    overlapping_updates,
     powers,
-    quantized_moves,
-    quotients,
-    rescales,
     reversals,
-    scales,
-    separable_gathers,
-    sorts,
+    stable_sorts,
     states,
-    stored_halves,
-    subpixels,
+    trigonometry,
     unsigned_numbers,
-    updates,
-    wide_constants,
-    widenings,
+    unsigned_operands,
     windows,
 )
 from bmc.rewrites.model_context import ModelContext
+from bmc.rewrites.quantization import (
+    channel_scales,
+    dequantizations,
+    late_biases,
+    quantized_heads,
+    quantized_moves,
+    rescales,
+)
 from bmc.rewrites.rewrite import Rewrite
+from bmc.rewrites.weights import half_constants, named_constants, normalizations
 
 FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
@@ -47,22 +45,22 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         states.apply,
     ),
     Rewrite(
-        "loops",
+        "loop_conditions",
         phases.INPUT,
         "Before IREE splits each tensor that a loop carries into a buffer and its length.",
-        loops.apply,
+        loop_conditions.apply,
     ),
     Rewrite(
         "known_scatters",
         phases.INPUT,
-        "Before updates, which rewrites the updates that it makes.",
+        "Before overlapping_updates, which rewrites the updates that it makes.",
         known_scatters.apply,
     ),
     Rewrite(
-        "insertions",
+        "insertions_as_pads",
         phases.INPUT,
         "Before IREE joins an insertion with what computes the inserted tensor.",
-        insertions.apply,
+        insertions_as_pads.apply,
     ),
     Rewrite(
         "separable_gathers",
@@ -79,43 +77,64 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         unsigned_numbers.apply,
     ),
     Rewrite(
-        "indices",
+        "index_bounds",
         phases.INPUT,
         "After separable_gathers, which recognizes how tuples of indices are made.",
-        indices.apply,
+        index_bounds.apply,
     ),
-    Rewrite("updates", phases.INPUT, "While they are as an exporter wrote them.", updates.apply),
-    Rewrite("widenings", phases.INPUT, "Before IREE joins them with products.", widenings.apply),
-    Rewrite("brain_floats", phases.INPUT, "Before IREE leaves out roundings.", brain_floats.apply),
+    Rewrite(
+        "overlapping_updates",
+        phases.INPUT,
+        "While they are as an exporter wrote them.",
+        overlapping_updates.apply,
+    ),
+    Rewrite(
+        "unsigned_operands",
+        phases.INPUT,
+        "Before IREE joins them with products.",
+        unsigned_operands.apply,
+    ),
+    Rewrite(
+        "bf16_rounding", phases.INPUT, "Before IREE leaves out roundings.", bf16_rounding.apply
+    ),
     Rewrite("windows", phases.INPUT, "Before IREE pads and slides them.", windows.apply),
-    Rewrite("empties", phases.INPUT, "Before IREE divides by their number.", empties.apply),
+    Rewrite(
+        "empty_products", phases.INPUT, "Before IREE divides by their number.", empty_products.apply
+    ),
     Rewrite("powers", phases.INPUT, "Before IREE makes exp and log of powers.", powers.apply),
     Rewrite(
-        "quotients",
+        "overflowing_quotients",
         phases.INPUT,
         "Before IREE evaluates constant expressions, or takes an overflow for impossible.",
-        quotients.apply,
+        overflowing_quotients.apply,
     ),
-    Rewrite("circles", phases.INPUT, "Before IREE makes polynomials of sines.", circles.apply),
-    Rewrite("sorts", phases.INPUT, "Before IREE makes its own sorts of StableHLO's.", sorts.apply),
     Rewrite(
-        "nans",
+        "trigonometry", phases.INPUT, "Before IREE makes polynomials of sines.", trigonometry.apply
+    ),
+    Rewrite(
+        "stable_sorts",
+        phases.INPUT,
+        "Before IREE makes its own sorts of StableHLO's.",
+        stable_sorts.apply,
+    ),
+    Rewrite(
+        "nan_order",
         phases.INPUT,
         "While comparisons are as the framework's exporter wrote them.",
-        nans.apply,
+        nan_order.apply,
     ),
     Rewrite(
-        "biases",
+        "late_biases",
         phases.INPUT,
         "Before IREE turns convolutions of dequantized values into integer ones, if their sums start from zeros.",
-        biases.apply,
+        late_biases.apply,
         lambda context: context.int8,
     ),
     Rewrite(
-        "heads",
+        "quantized_heads",
         phases.INPUT,
         "Before IREE splits the products that make the heads of an attention.",
-        heads.apply,
+        quantized_heads.apply,
         lambda context: context.int8,
     ),
     Rewrite(
@@ -153,39 +172,39 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         lambda context: not context.int8,
         faster=True,
     ),
-    Rewrite("wide_constants", phases.INPUT, "Before IREE makes f32 of f64.", wide_constants.apply),
+    Rewrite("f64_constants", phases.INPUT, "Before IREE makes f32 of f64.", f64_constants.apply),
     Rewrite(
-        "stored_halves",
+        "half_constants",
         phases.OPTIMIZED,
         "Before what reads constants of f32, and where IREE has evaluated all that a model does with them in f16.",
-        stored_halves.apply,
+        half_constants.apply,
     ),
     Rewrite(
         "rescales",
         phases.OPTIMIZED,
-        "Before constants, while the weights and shifts that prove its ranges are still in the IR.",
+        "Before named_constants, while the weights and shifts that prove its ranges are still in the IR.",
         rescales.apply,
         faster=True,
     ),
     Rewrite(
-        "subpixels",
+        "transposed_convolutions",
         phases.OPTIMIZED,
-        "Before constants, while weights are in the IR, and after rescales, which proves ranges with them unchanged.",
-        subpixels.apply,
+        "Before named_constants, while weights are in the IR, and after rescales, which proves ranges with them.",
+        transposed_convolutions.apply,
         faster=True,
     ),
     Rewrite(
-        "scales",
+        "channel_scales",
         phases.OPTIMIZED,
-        "Before constants, while the scales and zero points are still in the IR.",
-        scales.apply,
+        "Before named_constants, while the scales and zero points are still in the IR.",
+        channel_scales.apply,
         lambda context: context.int8,
         faster=True,
     ),
     Rewrite(
-        "constants",
+        "named_constants",
         phases.OPTIMIZED,
         "As soon as constants have their final values, so that later phases work on kilobytes of IR.",
-        constants.apply,
+        named_constants.apply,
     ),
 )

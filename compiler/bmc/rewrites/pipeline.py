@@ -5,44 +5,41 @@ from __future__ import annotations
 from typing import Any
 
 from bmc.iree import phases
-from bmc.rewrites import (
+from bmc.rewrites.context import Context
+from bmc.rewrites.iree import (
     alignments,
-    borders,
-    channels_last,
-    configs,
-    divisions,
-    gathers,
-    half_weights,
-    halves,
-    im2col,
-    kernel_libraries,
+    lowering_configs,
     mark_vectorized,
-    matmul_layout,
-    maxima,
-    own_kernels,
-    pads,
-    pixels,
-    planar,
-    quantized_maxima,
+    result_views,
     rounded_products,
-    rounding,
     scalar_operands,
     soft_fma,
     soft_halves,
-    split_channels,
-    views,
-    wide_weights,
+    strided_gathers,
 )
-from bmc.rewrites.context import Context
+from bmc.rewrites.kernels import kernel_libraries, own_kernels
+from bmc.rewrites.layout import (
+    channels_last,
+    channels_last_between,
+    copied_paddings,
+    im2col,
+    matmul_layout,
+    max_poolings,
+    padded_inputs,
+    planar,
+    split_channels,
+)
 from bmc.rewrites.model_pipeline import FOR_ALL
+from bmc.rewrites.quantization import divisions, half_precision, quantized_poolings, rounding
 from bmc.rewrites.rewrite import Rewrite
+from bmc.rewrites.weights import half_weights, wide_weights
 
 FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
-        "halves",
+        "half_precision",
         phases.PARAMETERS,
-        "After constants, which makes weights known by name, and before what depends on the types of products.",
-        halves.apply,
+        "After named_constants, which makes weights known by name, and before what depends on the types of products.",
+        half_precision.apply,
         lambda context: context.f16,
     ),
     Rewrite(
@@ -53,10 +50,10 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         soft_halves.applies,
     ),
     Rewrite(
-        "quantized_maxima",
+        "quantized_poolings",
         phases.PARAMETERS,
         "Before channels_last, so that the pooling and the image before it are turned as they then are.",
-        quantized_maxima.apply,
+        quantized_poolings.apply,
         lambda context: context.int8 and own_kernels.applies(context),
     ),
     Rewrite(
@@ -74,10 +71,10 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         faster=True,
     ),
     Rewrite(
-        "pixels",
+        "channels_last_between",
         phases.PARAMETERS,
         "After channels_last, which leaves turned images between convolutions, and before the rewrites of those.",
-        pixels.apply,
+        channels_last_between.apply,
         faster=True,
     ),
     Rewrite(
@@ -88,10 +85,10 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         faster=True,
     ),
     Rewrite(
-        "pads",
+        "padded_inputs",
         phases.PARAMETERS,
         "After the rewrites of convolutions, which read the padded image by its axes.",
-        pads.apply,
+        padded_inputs.apply,
         faster=True,
     ),
     Rewrite(
@@ -103,10 +100,10 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         faster=True,
     ),
     Rewrite(
-        "maxima",
+        "max_poolings",
         phases.PARAMETERS,
         "After channels_last, because it expects channels behind pixels, and before planar, which may turn its slices.",
-        maxima.apply,
+        max_poolings.apply,
         own_kernels.applies,
         faster=True,
     ),
@@ -135,10 +132,10 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         lambda context: context.exact_halves is not None,
     ),
     Rewrite(
-        "borders",
+        "copied_paddings",
         phases.PARAMETERS,
         "Last before dispatches are formed, once it is known which paddings convolutions read.",
-        borders.apply,
+        copied_paddings.apply,
         own_kernels.applies,
         faster=True,
     ),
@@ -158,23 +155,23 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     ),
     Rewrite("alignments", phases.CONFIGURED, "As soon as kernels have bindings.", alignments.apply),
     Rewrite(
-        "views",
+        "result_views",
         phases.CONFIGURED,
         "Once results are stored to buffers, before those stores are vectorized.",
-        views.apply,
+        result_views.apply,
         faster=True,
     ),
     Rewrite(
-        "configs",
+        "lowering_configs",
         phases.CONFIGURED,
         "After IREE has chosen tile sizes, before it applies them.",
-        configs.apply,
+        lowering_configs.apply,
         faster=True,
     ),
     Rewrite(
         "kernel_libraries",
         phases.CONFIGURED,
-        "After views, as own_kernels, and before it, because a library of the user's comes first.",
+        "After result_views, as own_kernels, and before it, because a library of the user's comes first.",
         kernel_libraries.apply,
         lambda context: bool(context.libraries),
         hides=True,
@@ -182,8 +179,8 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "own_kernels",
         phases.CONFIGURED,
-        "After views, which lets results be stored directly, and after configs, because a dispatch whose tile sizes"
-        " the user gives keeps IREE's kernel.",
+        "After result_views, which lets results be stored directly, and after lowering_configs, because a dispatch"
+        " whose tile sizes the user gives keeps IREE's kernel.",
         own_kernels.apply,
         own_kernels.applies,
         faster=True,
@@ -210,10 +207,10 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         rounded_products.applies,
     ),
     Rewrite(
-        "gathers",
+        "strided_gathers",
         phases.VECTORIZED,
         "Last before LLVM, so that no later rewrite adds a gather.",
-        gathers.apply,
+        strided_gathers.apply,
     ),
     Rewrite(
         "soft_fma",

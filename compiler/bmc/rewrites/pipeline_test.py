@@ -17,7 +17,9 @@ class PipelineTest(unittest.TestCase):
 
     def test_a_rewrite_is_named_like_its_module(self) -> None:
         for rewrite in pipeline.PIPELINE:
-            self.assertEqual(rewrite.apply.__module__, f"bmc.rewrites.{rewrite.name}")
+            package, _, module = rewrite.apply.__module__.rpartition(".")
+            self.assertEqual(module, rewrite.name)
+            self.assertTrue(package.startswith("bmc.rewrites."), package)
             self.assertTrue(rewrite.why.endswith("."), rewrite.name)
 
 
