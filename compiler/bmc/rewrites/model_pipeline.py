@@ -1,4 +1,4 @@
-"""The rewrites of a model, whatever it is compiled for, in the order in which they run, with reasons."""
+"""The rewrites of a model, whatever it is compiled for, in the order in which they run, with purposes and reasons."""
 
 from __future__ import annotations
 
@@ -41,91 +41,134 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "states",
         phases.INPUT,
+        "A model's state becomes arguments and results, so that it lies at fixed places.",
         "First, so that IREE never sees a mutable global, whose buffers it would place itself.",
         states.apply,
     ),
     Rewrite(
         "loop_conditions",
         phases.INPUT,
+        "Loops test behind their bodies; of others, IREE mixes up what they carry.",
         "Before IREE splits each tensor that a loop carries into a buffer and its length.",
         loop_conditions.apply,
     ),
     Rewrite(
         "known_scatters",
         phases.INPUT,
+        "Scatters to one known place, which IREE cannot compile, become updates of slices.",
         "Before overlapping_updates, which rewrites the updates that it makes.",
         known_scatters.apply,
     ),
     Rewrite(
         "insertions_as_pads",
         phases.INPUT,
+        "What is inserted into constants is padded, where IREE gives an insertion the wrong shape.",
         "Before IREE joins an insertion with what computes the inserted tensor.",
         insertions_as_pads.apply,
     ),
     Rewrite(
         "separable_gathers",
         phases.INPUT,
+        "Elements at one index for each axis, as of a resize, are read without tuples of indices.",
         "Before IREE computes the tuples of indices.",
         separable_gathers.apply,
         faster=True,
     ),
-    Rewrite("reversals", phases.INPUT, "Before IREE joins them with slices.", reversals.apply),
+    Rewrite(
+        "reversals",
+        phases.INPUT,
+        "Slices that go backwards compile.",
+        "Before IREE joins them with slices.",
+        reversals.apply,
+    ),
     Rewrite(
         "unsigned_numbers",
         phases.INPUT,
+        "Unsigned integers are computed as signed ones of more bits where IREE mistakes them.",
         "After reversals are in front of slices; before indices and windows are rewritten.",
         unsigned_numbers.apply,
     ),
     Rewrite(
         "index_bounds",
         phases.INPUT,
+        "No computed index reads or writes outside its tensor.",
         "After separable_gathers, which recognizes how tuples of indices are made.",
         index_bounds.apply,
     ),
     Rewrite(
         "overlapping_updates",
         phases.INPUT,
+        "A part of a tensor may be written over itself.",
         "While they are as an exporter wrote them.",
         overlapping_updates.apply,
     ),
     Rewrite(
         "unsigned_operands",
         phases.INPUT,
+        "Products read unsigned numbers and truth values as what they are.",
         "Before IREE joins them with products.",
         unsigned_operands.apply,
     ),
     Rewrite(
-        "bf16_rounding", phases.INPUT, "Before IREE leaves out roundings.", bf16_rounding.apply
+        "bf16_rounding",
+        phases.INPUT,
+        "Computed numbers of bf16 are rounded where it shows.",
+        "Before IREE leaves out roundings.",
+        bf16_rounding.apply,
     ),
-    Rewrite("windows", phases.INPUT, "Before IREE pads and slides them.", windows.apply),
     Rewrite(
-        "empty_products", phases.INPUT, "Before IREE divides by their number.", empty_products.apply
+        "windows",
+        phases.INPUT,
+        "Poolings and convolutions of StableHLO are those that IREE computes rightly.",
+        "Before IREE pads and slides them.",
+        windows.apply,
     ),
-    Rewrite("powers", phases.INPUT, "Before IREE makes exp and log of powers.", powers.apply),
+    Rewrite(
+        "empty_products",
+        phases.INPUT,
+        "Products over no elements, on which IREE crashes, become zeros.",
+        "Before IREE divides by their number.",
+        empty_products.apply,
+    ),
+    Rewrite(
+        "powers",
+        phases.INPUT,
+        "Powers, roots and atan2 have the signs and special values that frameworks give them.",
+        "Before IREE makes exp and log of powers.",
+        powers.apply,
+    ),
     Rewrite(
         "overflowing_quotients",
         phases.INPUT,
+        "The least integer divided by -1 wraps and does not trap.",
         "Before IREE evaluates constant expressions, or takes an overflow for impossible.",
         overflowing_quotients.apply,
     ),
     Rewrite(
-        "trigonometry", phases.INPUT, "Before IREE makes polynomials of sines.", trigonometry.apply
+        "trigonometry",
+        phases.INPUT,
+        "Sines, cosines and tangents are exact for large numbers too.",
+        "Before IREE makes polynomials of sines.",
+        trigonometry.apply,
     ),
     Rewrite(
         "stable_sorts",
         phases.INPUT,
+        "Sorts keep the order of equal elements.",
         "Before IREE makes its own sorts of StableHLO's.",
         stable_sorts.apply,
     ),
     Rewrite(
         "nan_order",
         phases.INPUT,
+        "NaN is where frameworks put it in sorts, and in what is largest or smallest.",
         "While comparisons are as the framework's exporter wrote them.",
         nan_order.apply,
     ),
     Rewrite(
         "late_biases",
         phases.INPUT,
+        "Convolutions with a bias become integer products as well.",
         "Before IREE turns convolutions of dequantized values into integer ones, if their sums start from zeros.",
         late_biases.apply,
         lambda context: context.int8,
@@ -133,6 +176,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "quantized_heads",
         phases.INPUT,
+        "An attention computes all its heads in one int8 product.",
         "Before IREE splits the products that make the heads of an attention.",
         quantized_heads.apply,
         lambda context: context.int8,
@@ -140,6 +184,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "dequantizations",
         phases.INPUT,
+        "Products of reshaped int8 values become integer products as well.",
         "Before IREE looks for products of dequantized values.",
         dequantizations.apply,
         lambda context: context.int8,
@@ -147,6 +192,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "quantized_moves",
         phases.INPUT,
+        "What is joined or padded is bytes and not floats.",
         "Before IREE splits concatenations into insertions, and joins pads with convolutions.",
         quantized_moves.apply,
         lambda context: context.int8,
@@ -155,33 +201,44 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "constant_casts",
         phases.INPUT,
+        "IREE's interpreter truncates constants that become integers, and does not round them.",
         "Before IREE evaluates constant expressions.",
         constant_casts.apply,
     ),
     Rewrite(
         "constant_bytes",
         phases.INPUT,
+        "IREE's interpreter divides and shifts unsigned bytes rightly.",
         "Before IREE evaluates constant expressions.",
         constant_bytes.apply,
     ),
     Rewrite(
         "normalizations",
         phases.INPUT,
+        "The factors of a batch normalization become part of the weights before it.",
         "Before IREE evaluates constant expressions, and not where it must find the weights' quantization.",
         normalizations.apply,
         lambda context: not context.int8,
         faster=True,
     ),
-    Rewrite("f64_constants", phases.INPUT, "Before IREE makes f32 of f64.", f64_constants.apply),
+    Rewrite(
+        "f64_constants",
+        phases.INPUT,
+        "Constants of f64 become the nearest f32.",
+        "Before IREE makes f32 of f64.",
+        f64_constants.apply,
+    ),
     Rewrite(
         "half_constants",
         phases.OPTIMIZED,
+        "Constants of f16 that are computed with in f32 are f32, so that no inference converts them.",
         "Before what reads constants of f32, and where IREE has evaluated all that a model does with them in f16.",
         half_constants.apply,
     ),
     Rewrite(
         "rescales",
         phases.OPTIMIZED,
+        "int8 layers scale their sums in 32 bits and not in 64.",
         "Before named_constants, while the weights and shifts that prove its ranges are still in the IR.",
         rescales.apply,
         faster=True,
@@ -189,6 +246,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "transposed_convolutions",
         phases.OPTIMIZED,
+        "Transposed convolutions multiply no zeros.",
         "Before named_constants, while weights are in the IR, and after rescales, which proves ranges with them.",
         transposed_convolutions.apply,
         faster=True,
@@ -196,6 +254,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "channel_scales",
         phases.OPTIMIZED,
+        "Sums of int8 products have one factor and one offset for each channel.",
         "Before named_constants, while the scales and zero points are still in the IR.",
         channel_scales.apply,
         lambda context: context.int8,
@@ -204,6 +263,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "named_constants",
         phases.OPTIMIZED,
+        "Weights have names, and their bytes leave the IR.",
         "As soon as constants have their final values, so that later phases work on kilobytes of IR.",
         named_constants.apply,
     ),

@@ -1,4 +1,4 @@
-"""All rewrites in the order in which they run, with the reason for each one's place."""
+"""All rewrites in the order in which they run: what each is for, and the reason for its place."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "half_precision",
         phases.PARAMETERS,
+        "A model computes in f16 what it would compute in f32.",
         "After named_constants, which makes weights known by name, and before what depends on the types of products.",
         half_precision.apply,
         lambda context: context.f16,
@@ -45,6 +46,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "soft_halves",
         phases.PARAMETERS,
+        "Harts without f16 read and write it; models that compute in it are refused.",
         "Before other rewrites for the target, so that it refuses what the model does, and not what they make of it.",
         soft_halves.apply,
         soft_halves.applies,
@@ -52,6 +54,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "quantized_poolings",
         phases.PARAMETERS,
+        "Poolings between quantized layers read bytes and not floats.",
         "Before channels_last, so that the pooling and the image before it are turned as they then are.",
         quantized_poolings.apply,
         lambda context: context.int8 and own_kernels.applies(context),
@@ -59,6 +62,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "im2col",
         phases.PARAMETERS,
+        "Convolutions of one channel become matrix products, which IREE vectorizes.",
         "Before channels_last, which also stores the weights in the shape that im2col reads.",
         im2col.apply,
         faster=True,
@@ -66,6 +70,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "channels_last",
         phases.PARAMETERS,
+        "Convolutions have their channels last, which IREE vectorizes.",
         "While convolutions are linalg on whole tensors, so that its transpositions fuse with the ops between them.",
         channels_last.apply,
         faster=True,
@@ -73,6 +78,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "channels_last_between",
         phases.PARAMETERS,
+        "Nothing turns images around between such convolutions.",
         "After channels_last, which leaves turned images between convolutions, and before the rewrites of those.",
         channels_last_between.apply,
         faster=True,
@@ -80,6 +86,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "matmul_layout",
         phases.PARAMETERS,
+        "Matrix products read their operands in the order that is fastest.",
         "After the rewrites of convolutions, which turn some of them into matrix products.",
         matmul_layout.apply,
         faster=True,
@@ -87,6 +94,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "padded_inputs",
         phases.PARAMETERS,
+        "Images are copied into their padding in whole rows.",
         "After the rewrites of convolutions, which read the padded image by its axes.",
         padded_inputs.apply,
         faster=True,
@@ -94,6 +102,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "split_channels",
         phases.PARAMETERS,
+        "Products write the pixels of a transposed convolution where they belong.",
         "After matmul_layout, which puts the channels of weights last, and before planar, which may turn the result.",
         split_channels.apply,
         own_kernels.applies,
@@ -102,6 +111,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "max_poolings",
         phases.PARAMETERS,
+        "Small maximum poolings become elementwise operations.",
         "After channels_last, because it expects channels behind pixels, and before planar, which may turn its slices.",
         max_poolings.apply,
         own_kernels.applies,
@@ -110,6 +120,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "planar",
         phases.PARAMETERS,
+        "Images with few channels are stored as planes, so that vectors are full.",
         "After channels_last and pads, because it expects channels behind pixels, and paddings as they will be.",
         planar.apply,
         own_kernels.applies,
@@ -118,6 +129,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "wide_weights",
         phases.PARAMETERS,
+        "int8 weights that many rows read are stored in the 16 bits that they are multiplied in.",
         "After planar, which decides whether a product's lanes are channels.",
         wide_weights.apply,
         # Libraries get weights as they are.
@@ -127,6 +139,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "half_weights",
         phases.PARAMETERS,
+        "Weights that f16 holds exactly take half of the flash.",
         "After the rewrites of products, which read and turn weights of f32.",
         half_weights.apply,
         lambda context: context.exact_halves is not None,
@@ -134,6 +147,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "copied_paddings",
         phases.PARAMETERS,
+        "A padding is copied only if no kernel reads through it.",
         "Last before dispatches are formed, once it is known which paddings convolutions read.",
         copied_paddings.apply,
         own_kernels.applies,
@@ -142,21 +156,30 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "rounding",
         phases.FLOW,
+        "Quantization rounds with one addition.",
         "After dispatches are formed, because IREE recognizes quantization by the ops this replaces.",
         rounding.apply,
     ),
     Rewrite(
         "divisions",
         phases.FLOW,
+        "Quantization divides with multiplications.",
         "After rounding, whose clamped quotients it recognizes.",
         divisions.apply,
         own_kernels.applies,
         faster=True,
     ),
-    Rewrite("alignments", phases.CONFIGURED, "As soon as kernels have bindings.", alignments.apply),
+    Rewrite(
+        "alignments",
+        phases.CONFIGURED,
+        "Kernels expect of their bindings no more alignment than the plan gives.",
+        "As soon as kernels have bindings.",
+        alignments.apply,
+    ),
     Rewrite(
         "result_views",
         phases.CONFIGURED,
+        "Kernels write results into larger buffers directly, with vectors.",
         "Once results are stored to buffers, before those stores are vectorized.",
         result_views.apply,
         faster=True,
@@ -164,6 +187,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "lowering_configs",
         phases.CONFIGURED,
+        "IREE's kernels have the tile sizes that bmc or tuning.json chooses.",
         "After IREE has chosen tile sizes, before it applies them.",
         lowering_configs.apply,
         faster=True,
@@ -171,6 +195,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "kernel_libraries",
         phases.CONFIGURED,
+        "Dispatches that a kernel library takes become calls of it.",
         "After result_views, as own_kernels, and before it, because a library of the user's comes first.",
         kernel_libraries.apply,
         lambda context: bool(context.libraries),
@@ -179,6 +204,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "own_kernels",
         phases.CONFIGURED,
+        "Dispatches that bmc has kernels for get those in place of IREE's.",
         "After result_views, which lets results be stored directly, and after lowering_configs, because a dispatch"
         " whose tile sizes the user gives keeps IREE's kernel.",
         own_kernels.apply,
@@ -189,12 +215,14 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "mark_vectorized",
         phases.VECTORIZED,
+        "IREE does not vectorize again.",
         "First after vectorization, which bmc runs itself: it tells IREE that this is done.",
         mark_vectorized.apply,
     ),
     Rewrite(
         "scalar_operands",
         phases.VECTORIZED,
+        "Factors that scale a whole vector stay scalars.",
         "After vectorization, which widens whole vectors, and before LLVM, which would shuffle them.",
         scalar_operands.apply,
         faster=True,
@@ -202,6 +230,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "rounded_products",
         phases.VECTORIZED,
+        "Products that decide about a whole number, or cancel, are not fused into sums.",
         "After vectorization, and before LLVM, which would fuse products into sums.",
         rounded_products.apply,
         rounded_products.applies,
@@ -209,12 +238,14 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "strided_gathers",
         phases.VECTORIZED,
+        "Gathers from buffers with gaps read the right elements.",
         "Last before LLVM, so that no later rewrite adds a gather.",
         strided_gathers.apply,
     ),
     Rewrite(
         "soft_fma",
         phases.TARGETS,
+        "Harts without F have a fused multiply-add that rounds rightly.",
         "Once fused multiply-adds are LLVM intrinsics, before IREE links its own fmaf.",
         soft_fma.apply,
         lambda context: context.target.soft_float,

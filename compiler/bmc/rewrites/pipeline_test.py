@@ -20,7 +20,8 @@ class PipelineTest(unittest.TestCase):
             package, _, module = rewrite.apply.__module__.rpartition(".")
             self.assertEqual(module, rewrite.name)
             self.assertTrue(package.startswith("bmc.rewrites."), package)
-            self.assertTrue(rewrite.why.endswith("."), rewrite.name)
+            for sentence in (rewrite.purpose, rewrite.why):
+                self.assertRegex(sentence, r"^[\w-].*\.$", rewrite.name)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ class Rewrite(Generic[C]):
     Attributes:
       name: name of its module.
       after: the phase whose IR it rewrites.
+      purpose: what it is for, in a sentence.
       why: the reason for its place, in a sentence or two.
       apply: changes a module in place; raises BmcError for a mistake that the user must fix, or Again.
       applies: whether this model and target need the rewrite.
@@ -41,6 +42,7 @@ class Rewrite(Generic[C]):
 
     name: str
     after: Phase
+    purpose: str
     why: str
     apply: Callable[[Any, C], None]
     applies: Callable[[C], bool] = _always
