@@ -27,7 +27,7 @@ from bmc.iree.tool import IreeTool
 from bmc.iree.version import installed_version
 from bmc.libraries.library import Library
 from bmc.optimize import Optimized
-from bmc.plan import audit, calls, schedule, weights
+from bmc.plan import audit, build, calls, weights
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights, Weight
@@ -140,7 +140,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         lowered = lower(model, options, Path(work))
     program, packed = lowered.program, lowered.weights
     code = kernels.load(program.executable, options.target) if program.executable else None
-    plan = schedule.build(
+    plan = build.plan(
         options.name,
         options.target,
         model,

@@ -1,7 +1,7 @@
 """Gives an update of a tensor a copy of what it writes, if that is a part of the same tensor.
 
 IREE updates in place and leaves the copy out, so a part that lies over its own new place would be overwritten while it
-is read. Whole rows at places that are known become transfers, which a plan orders itself (plan/schedule.py).
+is read. Whole rows at places that are known become transfers, which a plan orders itself (plan/build.py).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A mutable global holds what a model remembers between calls. IREE's host program may give it a new buffer
 at every call, let several share one buffer and compute their places at run time. Here every function takes
 the states it reads as arguments. For each state that it changes, it returns a result and takes the storage
-for that result. Then bmc decides where each state lies, as for any other tensor (plan/schedule.py). One
+for that result. Then bmc decides where each state lies, as for any other tensor (plan/build.py). One
 more function returns the initial values.
 """
 

@@ -42,7 +42,7 @@ from bmc.target import Target
 _MAX_PATTERN_BYTES = 4
 
 
-def build(
+def plan(
     name: str,
     target: Target,
     model: ImportedModel,

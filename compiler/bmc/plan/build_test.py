@@ -34,7 +34,7 @@ from bmc.host.program import (
     Variable,
     View,
 )
-from bmc.plan import schedule, tables
+from bmc.plan import build, tables
 from bmc.plan.tables import Access, Binding, CommandKind, Region
 from bmc.plan.weights import PackedWeights
 
@@ -96,7 +96,7 @@ _STATE = Storage(StorageKind.STATE, 0, 256)
 _TENSOR = TensorInfo("y", DType.F32, (16,))
 
 
-def build(
+def _planned(
     *entries: HostFunction,
     reset: tuple[HalCommand, ...] = (),
     code: Kernels | None = None,
@@ -111,7 +111,7 @@ def build(
     model = artifacts.ImportedModel(Path(), "", "mlir", {}, signatures, golden, ())
     program = HostProgram(b"", (), (State("s", _STATE.length),), reset, entries)
     isa, none = target.find(support.ISA), PackedWeights(b"", {})
-    return schedule.build("m", isa, model, program, code, none, operands or {}, {})
+    return build.plan("m", isa, model, program, code, none, operands or {}, {})
 
 
 class PlanTest(support.FolderTest):
@@ -203,7 +203,7 @@ class DispatchTest(unittest.TestCase):
             for i, access in enumerate(accesses)
         )
         main = HostFunction("main", (), (), (), (dispatch,))
-        plan = build(main, code=code, operands={"second": Kernel(operands, "", 0, "")})
+        plan = _planned(main, code=code, operands={"second": Kernel(operands, "", 0, "")})
         command = tables.Command(
             CommandKind.DISPATCH,
             True,
@@ -227,13 +227,13 @@ class EntryTest(support.FolderTest):
             return HostFunction(name, (), (), (Slab(length, 0, 1),), (Fill(span, 0, 4),))
 
         for lengths in ((64, 640, 64), (640, 64, 64)):
-            plan = build(*(entry(f"e{index}", n) for index, n in enumerate(lengths)))
+            plan = _planned(*(entry(f"e{index}", n) for index, n in enumerate(lengths)))
             self.assertEqual(plan.arena_bytes, 640)
 
     def test_an_entry_begins_behind_the_reset(self) -> None:
         fill = Fill(Span(_STATE, 0, 64), 0, 4)
         entries = (HostFunction(name, (), (), (), (fill,) * 2) for name in ("first", "second"))
-        plan = build(*entries, reset=(fill,))
+        plan = _planned(*entries, reset=(fill,))
         self.assertEqual(plan.reset_count, 1)
         self.assertEqual(
             [(e.first_command, e.command_count) for e in plan.entries], [(1, 2), (3, 2)]
@@ -241,20 +241,20 @@ class EntryTest(support.FolderTest):
 
     def test_a_load_may_read_all_of_its_storage(self) -> None:
         driver = (Branch(_V, (), (Load(_V, Span(_STATE, 128, 4)),)),)
-        plan = build(HostFunction("main", (), (), (), (), driver, variable_bits=(32,)))
+        plan = _planned(HostFunction("main", (), (), (), (), driver, variable_bits=(32,)))
         place = tables.LoadPlace(Region.STATE, 0, _STATE.length, 128, 4)
         self.assertEqual(plan.entries[0].loads, {0: place})
 
     def test_a_pattern_of_the_drivers(self) -> None:
         fill = Fill(Span(_STATE, 0, 64), Variable(3, 32), 4)
         main = HostFunction("main", (), (), (), (fill,), variable_bits=(32,) * 4)
-        (command,) = build(main).commands
+        (command,) = _planned(main).commands
         self.assertEqual((*command.constants, *command.patches), (0, 4, tables.ConstantPatch(0, 3)))
 
     def test_a_pattern_of_8_bytes_must_be_one_of_4(self) -> None:
         def constants(pattern: int) -> tuple[int, ...]:
             fill = Fill(Span(_STATE, 0, 64), pattern, 8)
-            (command,) = build(HostFunction("main", (), (), (), (fill,))).commands
+            (command,) = _planned(HostFunction("main", (), (), (), (fill,))).commands
             self.assertEqual(command.bindings[0].alignment, 4)
             return command.constants
 
@@ -272,7 +272,7 @@ class LifetimeTest(unittest.TestCase):
         outputs = () if output is None else (View(spans[output], _TENSOR.dtype, _TENSOR.shape),)
         fills = tuple(Fill(span, 0, 4) for span in spans)
         slabs = tuple(Slab(64, first, end) for first, end in lives)
-        return build(HostFunction("main", (), outputs, slabs, fills, (Run(0, len(fills)),)))
+        return _planned(HostFunction("main", (), outputs, slabs, fills, (Run(0, len(fills)),)))
 
     def offsets(self, *lives: tuple[int, int], output: int | None = None) -> list[int]:
         return [c.bindings[0].offset for c in self.plan(*lives, output=output).commands]
@@ -300,7 +300,7 @@ class InputTest(unittest.TestCase):
         copies = tuple(Copy(a, b) for a, b in itertools.pairwise(spans))
         source, _, result = (View(span, _TENSOR.dtype, _TENSOR.shape) for span in spans)
         slabs = (Slab(64, 0, 2), Slab(64, 0, 2))
-        return build(HostFunction("main", (source,), (result,), slabs, copies, driver))
+        return _planned(HostFunction("main", (source,), (result,), slabs, copies, driver))
 
     def places(self, *driver: Run) -> tuple[int, int]:
         """Returns where the input and the output are."""
@@ -339,7 +339,7 @@ class OverwritesTest(unittest.TestCase):
         )
         main = HostFunction("main", (), (), (Slab(64, 0, 6), Slab(64, 0, 6)), commands)
         code = Kernels(b"", b"", 0, (), (), 0, 0, 8, (DispatchFunction("k", 0, 0, 1),), "")
-        plan = build(main, code=code, operands={"k": Kernel(operands, "", 0, "")})
+        plan = _planned(main, code=code, operands={"k": Kernel(operands, "", 0, "")})
         return plan.arena_bytes
 
     def test_only_a_kernel_that_writes_all_of_a_binding_begins_a_tensor(self) -> None:
@@ -372,7 +372,7 @@ class OverlapTest(support.FolderTest):
         def offsets(start: Integer, end: Integer) -> list[int]:
             copy = Copy(Span(_STATE, start, 16), Span(_STATE, end, 16))
             main = HostFunction("main", (), (), (), (copy,), (Run(0, 1),), variable_bits=(64,))
-            return [binding.offset for binding in build(main).commands[0].bindings]
+            return [binding.offset for binding in _planned(main).commands[0].bindings]
 
         v = Variable(0, 64)
         self.assertEqual(offsets(0, v), [0, 16])
