@@ -31,12 +31,12 @@ from bmc.plan import audit, build, calls, weights
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights, Weight
-from bmc.rewrites.context import Config, Context, Decisions
+from bmc.rewrites.context import Config, Context
+from bmc.rewrites.decisions import Again, Decisions, decided
 from bmc.rewrites.iree import lowering_configs, soft_halves
 from bmc.rewrites.kernels import tuning
 from bmc.rewrites.kernels.tuning import Tuning
 from bmc.rewrites.pipeline import FOR_TARGET
-from bmc.rewrites.rewrite import Again
 from bmc.rewrites.runner import Runner, Stopped
 from bmc.target import Target
 
@@ -240,7 +240,7 @@ class _Facts:
 def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     """Runs IREE, the rewrites and the host program; writes intermediate files into `work`.
 
-    What is done for the target is done again if a rewrite finds that an earlier one should have decided otherwise.
+    What is done for the target is done in rounds (rewrites/decisions.py).
 
     Also writes the folder options.keep, and a reproducer in options.out if IREE fails.
 
@@ -267,8 +267,8 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             stop_after=options.stop_after,
         )
     exact_halves = weights.exact_halves(optimized.archive) if options.stored_weights else None
-    decisions = Decisions()
-    while True:
+
+    def compile_with(decisions: Decisions) -> Lowered:
         context = Context(
             options.target,
             model.int8,
@@ -281,11 +281,9 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             decisions,
             exact_halves=exact_halves,
         )
-        try:
-            return _lower(model, options, work, optimized, context)
-        except Again as again:
-            _LOG.info("compiling for the target again, with %s", again.decisions)
-            decisions |= again.decisions
+        return _lower(model, options, work, optimized, context)
+
+    return decided(compile_with)
 
 
 def _lower(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from bmc.kernels.problem.problem import Problem
 from bmc.kernels.schedule.choice import Proposal
 from bmc.kernels.tree.assembly import Kernel
 from bmc.libraries.library import Library, Taken
+from bmc.rewrites.decisions import Decisions, Shape
 from bmc.rewrites.iree.tiles.root import Levels
 from bmc.rewrites.kernels.tuning import Tuning
 from bmc.rewrites.model_context import States
@@ -53,38 +54,6 @@ class Config:
     problem: Problem | None = None
     kernel: Kernel | None = None
     refusal: str = ""
-
-
-# Of a convolution, as ir/contraction.py returns it.
-Shape = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Decisions:
-    """What rewrites decide otherwise than they would, because it turned out badly in later phases.
-
-    Attributes:
-      pixels: convolutions whose results stay channels-last, because as planes they get no kernel of bmc's own.
-      copied: convolutions that read a padded copy of their image, because no kernel of bmc's own reads through the
-        padding.
-      gathered: convolutions of one channel that become products of gathered windows, because no kernel of bmc's own
-        computes them as they are.
-      narrow: products whose weights stay in 8 bits, because no kernel of bmc's own reads them in 16, or one that reads
-        8 takes fewer instructions.
-      whole: products whose weights stay f32, because no kernel of bmc's own reads them as f16.
-      left: dispatch functions that no kernel library takes, because a weight that it would pack is no constant.
-    """
-
-    pixels: frozenset[Shape] = frozenset()
-    copied: frozenset[Shape] = frozenset()
-    gathered: frozenset[Shape] = frozenset()
-    narrow: frozenset[Shape] = frozenset()
-    whole: frozenset[Shape] = frozenset()
-    left: frozenset[str] = frozenset()
-
-    def __or__(self, other: Decisions) -> Decisions:
-        names = [field.name for field in fields(self)]
-        return Decisions(*(getattr(self, name) | getattr(other, name) for name in names))
 
 
 @dataclass

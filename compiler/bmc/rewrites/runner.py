@@ -16,7 +16,8 @@ from bmc.ir import ir_util
 from bmc.iree import phases
 from bmc.iree.phases import Phase
 from bmc.iree.tool import IreeTool
-from bmc.rewrites.rewrite import Again, C, Rewrite
+from bmc.rewrites.decisions import Again
+from bmc.rewrites.rewrite import C, Rewrite
 
 # Reads a module after a phase's rewrites without changing it.
 Observer = Callable[[Any], None]

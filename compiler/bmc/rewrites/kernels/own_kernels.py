@@ -26,10 +26,10 @@ from bmc.kernels.schedule.choice import DEFAULT, Choice, Proposal, proposals
 from bmc.kernels.schedule.workgroups import Workgroups
 from bmc.kernels.schedule.write import write
 from bmc.kernels.tree.assembly import Kernel
-from bmc.rewrites.context import Config, Context, Decisions, Shape
+from bmc.rewrites.context import Config, Context
+from bmc.rewrites.decisions import Again, Decisions, Shape
 from bmc.rewrites.kernels import kernel_bodies, tuning
 from bmc.rewrites.kernels.tuning import Entry
-from bmc.rewrites.rewrite import Again
 from bmc.target import Target
 
 _LOG = logging.getLogger(__name__)

@@ -8,7 +8,8 @@ import support
 
 from bmc import target
 from bmc.compile import CompileOptions, rewrite_until
-from bmc.rewrites.context import Context, Decisions
+from bmc.rewrites.context import Context
+from bmc.rewrites.decisions import Decisions
 from bmc.rewrites.layout import copied_paddings
 
 _PADDED = """util.func @main(%x: tensor<8x8x16xf32>, %w: tensor<3x3x16x32xf32>) -> tensor<8x8x32xf32> {

@@ -17,7 +17,8 @@ from bmc.ir import build, contraction, ir_util, names, permute
 from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.problem.product import LARGEST_GAP
 from bmc.kernels.schedule import layouts
-from bmc.rewrites.context import Context, Shape
+from bmc.rewrites.context import Context
+from bmc.rewrites.decisions import Shape
 from bmc.rewrites.layout import copied_paddings, images
 
 # The axes of planes, [channel, y, x], as axes of [y, x, channel], and the other way around.

@@ -13,7 +13,8 @@ from bmc import target
 from bmc.ir.contraction import Contraction
 from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.schedule import gemm, layouts
-from bmc.rewrites.context import Context, Decisions
+from bmc.rewrites.context import Context
+from bmc.rewrites.decisions import Decisions
 from bmc.rewrites.layout import planar
 
 _MAPS = """
