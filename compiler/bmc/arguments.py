@@ -189,7 +189,7 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--print-pipeline",
         action="version",
         version=describe(PIPELINE),
-        help="show the phases and rewrites with the reason for their order, and exit",
+        help="show the phases and rewrites with their purposes and the reasons for their order, and exit",
     )
     compiler.set_defaults(host_check=True, inputs=None)
 

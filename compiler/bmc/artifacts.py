@@ -161,7 +161,7 @@ class ImportedModel:
       int8: whether it is quantized. If so, its kernels must compute in integers (plan/audit.py).
       mixed: whether its file quantizes some products and not others, as its maker wanted.
       classes: the names of a classifier's classes. Its label is the place of one of them.
-      f16: whether to compute in f16 what it computes in f32 (rewrites/halves.py).
+      f16: whether to compute in f16 what it computes in f32 (rewrites/quantization/half_precision.py).
       compared_only: more inputs of the first entry point, with the framework's outputs. They are only
         compared in IREE's host runtime. If the model has state, they are calls that follow the golden data's.
       made_up: the kinds of the last ones of `compared_only`, which are made up (samples.beside()). They are for the

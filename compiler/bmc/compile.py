@@ -27,16 +27,17 @@ from bmc.iree.tool import IreeTool
 from bmc.iree.version import installed_version
 from bmc.libraries.library import Library
 from bmc.optimize import Optimized
-from bmc.plan import audit, calls, schedule, weights
+from bmc.plan import audit, build, calls, weights
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights, Weight
-from bmc.rewrites import configs, soft_halves, tuning
-from bmc.rewrites.context import Config, Context, Decisions
+from bmc.rewrites.context import Config, Context
+from bmc.rewrites.decisions import Again, Decisions, decided
+from bmc.rewrites.iree import lowering_configs, soft_halves
+from bmc.rewrites.kernels import tuning
+from bmc.rewrites.kernels.tuning import Tuning
 from bmc.rewrites.pipeline import FOR_TARGET
-from bmc.rewrites.rewrite import Again
 from bmc.rewrites.runner import Runner, Stopped
-from bmc.rewrites.tuning import Tuning
 from bmc.target import Target
 
 _LOG = logging.getLogger(__name__)
@@ -139,7 +140,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         lowered = lower(model, options, Path(work))
     program, packed = lowered.program, lowered.weights
     code = kernels.load(program.executable, options.target) if program.executable else None
-    plan = schedule.build(
+    plan = build.plan(
         options.name,
         options.target,
         model,
@@ -239,7 +240,7 @@ class _Facts:
 def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     """Runs IREE, the rewrites and the host program; writes intermediate files into `work`.
 
-    What is done for the target is done again if a rewrite finds that an earlier one should have decided otherwise.
+    What is done for the target is done in rounds (rewrites/decisions.py).
 
     Also writes the folder options.keep, and a reproducer in options.out if IREE fails.
 
@@ -266,8 +267,8 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             stop_after=options.stop_after,
         )
     exact_halves = weights.exact_halves(optimized.archive) if options.stored_weights else None
-    decisions = Decisions()
-    while True:
+
+    def compile_with(decisions: Decisions) -> Lowered:
         context = Context(
             options.target,
             model.int8,
@@ -280,11 +281,9 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             decisions,
             exact_halves=exact_halves,
         )
-        try:
-            return _lower(model, options, work, optimized, context)
-        except Again as again:
-            _LOG.info("compiling for the target again, with %s", again.decisions)
-            decisions |= again.decisions
+        return _lower(model, options, work, optimized, context)
+
+    return decided(compile_with)
 
 
 def _lower(
@@ -305,7 +304,7 @@ def _lower(
     pipeline = tuple(rewrite for rewrite in FOR_TARGET if not (options.plain and rewrite.faster))
     applied = {rewrite.name for rewrite in pipeline if rewrite.applies(context)}
     # Only if what IREE should not do is kept from it, and kernels of bmc's own can read through paddings.
-    within = (phases.PADDINGS_WITHIN,) if {"borders", "own_kernels"} <= applied else ()
+    within = (phases.PADDINGS_WITHIN,) if {"copied_paddings", "own_kernels"} <= applied else ()
 
     every = (*options.target.iree_flags(), phases.BINDINGS_APART)
 
@@ -320,8 +319,8 @@ def _lower(
     }
     runner = Runner(tool, pipeline, context, flags, observers, options.keep, options.stop_after)
     vm = runner.run(optimized.mlir, phases.PARAMETERS, phases.VM)
-    if "configs" in applied:
-        configs.check_names(context)
+    if "lowering_configs" in applied:
+        lowering_configs.check_names(context)
     if options.target.xlen == 32:
         linking.check(work)
     program = evaluate.run(vm, model.signatures, context.states)

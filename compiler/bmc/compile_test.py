@@ -145,10 +145,10 @@ class PlainTest(support.FolderTest):
         isa = target.find(support.ISA)
 
         def options(plain: bool) -> CompileOptions:
-            return CompileOptions("m", isa, self.folder, stop_after="configs", plain=plain)
+            return CompileOptions("m", isa, self.folder, stop_after="lowering_configs", plain=plain)
 
         self.assertTrue(rewrite_until(model, options(False)).is_file())
-        with self.assertRaisesRegex(BmcError, "the rewrite 'configs' does not apply"):
+        with self.assertRaisesRegex(BmcError, "the rewrite 'lowering_configs' does not apply"):
             rewrite_until(model, options(True))
         report = compile_model(model, CompileOptions("m", isa, self.folder / "plain", plain=True))
         self.assertIn("main", report["macs"])

@@ -36,7 +36,7 @@ HOST_FLAGS = (
 class HostModel:
     """A model in IREE's host runtime, with its state.
 
-    States are arguments and results here too (rewrites/states.py), because IREE 3.13 computes wrong results
+    States are arguments and results here too (rewrites/meaning/states.py), because IREE 3.13 computes wrong results
     with globals for two KV caches in one function.
     """
 
@@ -82,24 +82,24 @@ class HostModel:
         from iree.compiler import ir
 
         from bmc.ir import ir_util
-        from bmc.rewrites import (
-            brain_floats,
-            circles,
-            empties,
-            indices,
-            insertions,
+        from bmc.rewrites.meaning import (
+            bf16_rounding,
+            empty_products,
+            f64_constants,
+            index_bounds,
+            insertions_as_pads,
             known_scatters,
-            loops,
-            nans,
+            loop_conditions,
+            nan_order,
+            overflowing_quotients,
+            overlapping_updates,
             powers,
-            quotients,
             reversals,
-            sorts,
+            stable_sorts,
             states,
+            trigonometry,
             unsigned_numbers,
-            updates,
-            wide_constants,
-            widenings,
+            unsigned_operands,
             windows,
         )
 
@@ -108,23 +108,23 @@ class HostModel:
                 module = ir_util.read(mlir)
                 explicit = states.make_explicit(module)
                 known_scatters.apply(module)
-                updates.apply_on_host(module)
+                overlapping_updates.apply_on_host(module)
                 for rewrite in (
-                    loops,
-                    insertions,
+                    loop_conditions,
+                    insertions_as_pads,
                     reversals,
                     unsigned_numbers,
-                    indices,
-                    widenings,
-                    brain_floats,
+                    index_bounds,
+                    unsigned_operands,
+                    bf16_rounding,
                     windows,
-                    empties,
+                    empty_products,
                     powers,
-                    quotients,
-                    circles,
-                    sorts,
-                    nans,
-                    wide_constants,
+                    overflowing_quotients,
+                    trigonometry,
+                    stable_sorts,
+                    nan_order,
+                    f64_constants,
                 ):
                     rewrite.apply(module)
                 ir_util.write(module, Path(work) / artifacts.MODEL_FILE)

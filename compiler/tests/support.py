@@ -30,7 +30,7 @@ from bmc.frontends import import_model, mlir
 from bmc.frontends.options import ImportOptions
 from bmc.iree.tool import IreeTool
 from bmc.libraries.library import Library
-from bmc.plan import schedule
+from bmc.plan import build
 from bmc.plan.tables import Plan
 from bmc.rewrites.context import Context
 from bmc.rewrites.model_context import ModelContext
@@ -187,11 +187,11 @@ class ModelFileTest(FolderTest):
 
     def setUp(self) -> None:
         super().setUp()
-        build = reference.HostModel.build
+        original = reference.HostModel.build
         self.built: dict[bytes, tuple[bytes, Any]] = {}
 
         def recorded(mlir: Path, *arguments: Any) -> tuple[bytes, Any]:
-            made = self.built[mlir.read_bytes()] = build(mlir, *arguments)
+            made = self.built[mlir.read_bytes()] = original(mlir, *arguments)
             return made
 
         self.enterContext(mock.patch.object(reference.HostModel, "build", recorded))
@@ -340,7 +340,7 @@ def lower_text(
         lowered = lower(model, options, Path(work))
     elf = lowered.program.executable
     code = kernels.load(elf, options.target) if elf else None
-    plan = schedule.build(
+    plan = build.plan(
         "m",
         options.target,
         model,

@@ -16,11 +16,11 @@ from iree.compiler.dialects import linalg
 
 from bmc.artifacts import ImportedModel
 from bmc.facts import half_floats, liveness, macs
-from bmc.ir import contraction, ir_util
+from bmc.ir import contraction, ir_util, names
 from bmc.iree import phases
 from bmc.iree.phases import Phase
 from bmc.iree.tool import IreeTool
-from bmc.rewrites import soft_halves
+from bmc.rewrites.iree import soft_halves
 from bmc.rewrites.model_context import ModelContext
 from bmc.rewrites.model_pipeline import FOR_ALL
 from bmc.rewrites.runner import Runner
@@ -30,8 +30,9 @@ _UNEVALUATED = "--iree-opt-const-eval=false"
 # Fewer rows than this share a loaded weight: a matrix times a vector, or nearly.
 _FEW_ROWS = 3
 # Ops of linalg that are no work of their own.
-_NO_WORK = ("linalg.fill", "linalg.index", "linalg.yield")
-# Weights that as many rows read may be stored in 16 bits, up to so many more bytes of a model (rewrites/wide_weights).
+_NO_WORK = (names.FILL, names.INDEX, names.YIELD)
+# Weights that as many rows read may be stored in 16 bits, up to so many more bytes of a model
+# (rewrites/weights/wide_weights).
 _MANY_ROWS = 32
 _WIDENED_BYTES = 96 * 1024
 
@@ -99,7 +100,7 @@ def _of_flow(module: Any, arena: int) -> Work:
     kernels = {
         ir_util.string(function, "sym_name"): _of_kernel(function)
         for executable in ir_util.all_of(module, "flow.executable")
-        for kind in ("func.func", "util.func")
+        for kind in names.FUNCTIONS
         for function in ir_util.all_of(executable, kind)
     }
     counts: Counter[str] = Counter()
@@ -122,7 +123,7 @@ def _calls(module: Any) -> list[Any]:
     """Returns the dispatches of entry points, without those of initializers, which IREE evaluates."""
     return [
         op
-        for function in ir_util.all_of(module, "util.func")
+        for function in ir_util.all_of(module, names.HOST_FUNCTION)
         if function.parent.name == "builtin.module"
         for op in ir_util.walk(function)
         if op.name == "flow.dispatch"
@@ -137,7 +138,7 @@ def _constant_bytes(op: Any) -> int:
     """Returns the bytes of a constant tensor; IREE puts small ones into the kernels."""
     if op.name == "arith.constant":
         type_, value = op.results[0].type, op.attributes["value"]
-    elif op.name == "util.global" and "initial_value" in op.attributes:
+    elif op.name == names.GLOBAL and "initial_value" in op.attributes:
         type_, value = ir.TypeAttr(op.attributes["type"]).value, op.attributes["initial_value"]
     else:
         return 0

@@ -12,8 +12,8 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
-from bmc.rewrites.alignments import ALIGNMENT
+from bmc.ir import ir_util, names
+from bmc.rewrites.iree.alignments import ALIGNMENT
 from bmc.rewrites.model_context import States, Uses
 
 
@@ -26,7 +26,7 @@ def bound(module: Any, states: States) -> int:
     return max(
         (
             _bound(list(op.regions[0]), states.of(ir_util.string(op, "sym_name")))
-            for op in ir_util.all_of(module, "util.func")
+            for op in ir_util.all_of(module, names.HOST_FUNCTION)
             if op.regions[0].blocks
         ),
         default=0,
@@ -60,7 +60,7 @@ def _bound(blocks: list[Any], uses: Uses) -> int:
         buffers = [buffer_of[operand] for operand in op.operands if operand in buffer_of]
         for buffer in buffers:
             last_use[buffer] = position
-        if op.name in ("util.global.load", "arith.constant", "flow.tensor.constant"):
+        if op.name in (names.GLOBAL_LOAD, "arith.constant", "flow.tensor.constant"):
             continue
         if op.name == "hal.tensor.alias":
             for buffer in buffers:  # the new state may be computed in the state's own memory

@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bmc.ir import contraction, ir_util
+from bmc.ir import contraction, ir_util, names
 
 
 def count(module: Any) -> dict[str, int]:
     """Returns the multiply-accumulates of every entry point. The body of a loop counts once."""
     return {
         ir_util.string(function, "sym_name"): sum(map(of, ir_util.walk(function)))
-        for function in ir_util.all_of(module, "util.func")
+        for function in ir_util.all_of(module, names.HOST_FUNCTION)
         if _is_public(function)
     }
 

@@ -13,18 +13,16 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.facts import macs
-from bmc.ir import contraction, ir_util
+from bmc.ir import contraction, ir_util, names
 
-_SUBSPAN = "hal.interface.binding.subspan"
 _READ_ONLY = 1  # bit of its descriptor_flags
-_STORE = "iree_codegen.store_to_buffer"
 # Ops that compute every element of their result, besides linalg's.
 _WHOLE = (
-    "iree_codegen.load_from_buffer",
-    "tensor.collapse_shape",
-    "tensor.expand_shape",
-    "tensor.extract_slice",
-    "tensor.pad",
+    names.LOAD_FROM_BUFFER,
+    names.COLLAPSE_SHAPE,
+    names.EXPAND_SHAPE,
+    names.EXTRACT_SLICE,
+    names.PAD,
 )
 
 
@@ -94,13 +92,13 @@ def read(module: Any) -> dict[str, Kernel]:
     return {
         ir_util.string(function, "sym_name"): _kernel(function)
         for executable in ir_util.all_of(module, "hal.executable")
-        for function in ir_util.all_of(executable, "func.func")
+        for function in ir_util.all_of(executable, names.KERNEL_FUNCTION)
     }
 
 
 def _kernel(function: ir_util.Op) -> Kernel:
     ops = list(ir_util.walk(function))
-    operands = {_operand(op): None for op in ops if op.name == _SUBSPAN}
+    operands = {_operand(op): None for op in ops if op.name == names.SUBSPAN}
     computations = [op for op in ops if op.name.startswith(("linalg.", "iree_linalg_ext."))]
     products = [(count, op) for op in computations if (count := macs.of(op))]
     largest = max(products, key=lambda product: product[0])[1] if products else None
@@ -146,7 +144,7 @@ def _written(buffer: Any) -> Written | None:
     if len(uses) != 1:
         return None
     ((use, number),) = uses
-    if use.name == "memref.assume_alignment":
+    if use.name == names.ASSUME_ALIGNMENT:
         return _written(use.results[0])
     if use.name == "memref.subview" and len(use.operands) == 1:
         return _columns(use) if _is_stored(use.results[0]) else None
@@ -179,13 +177,13 @@ def _is_stored(buffer: Any) -> bool:
     if len(uses) != 1:
         return False
     ((use, number),) = uses
-    if use.name != _STORE:
+    if use.name != names.STORE_TO_BUFFER:
         return _is_copied(use, number)
     value = use.operands[0]
     maker = ir_util.definition(value)
     return bool(
         number == 1
-        and use.parent.name == "func.func"
+        and use.parent.name == names.KERNEL_FUNCTION
         and list(value.type.shape) == list(buffer.type.shape)
         and maker is not None
         and (maker.name.startswith("linalg.") or maker.name in _WHOLE)
@@ -194,7 +192,7 @@ def _is_stored(buffer: Any) -> bool:
 
 def _is_copied(op: ir_util.Op, number: int) -> bool:
     """Whether a loop on buffers, and nothing else, writes every element of operand `number` without reading it."""
-    if op.name != "linalg.generic" or op.results or op.parent.name != "func.func":
+    if op.name != names.GENERIC or op.results or op.parent.name != names.KERNEL_FUNCTION:
         return False
     maps = [ir.AffineMapAttr(each).value for each in op.attributes["indexing_maps"]]
     result = len(maps) - 1

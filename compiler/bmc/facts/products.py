@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bmc.ir import contraction, ir_util
+from bmc.ir import contraction, ir_util, names
 from bmc.names import op_signature
 
 
@@ -33,7 +33,7 @@ class ProductDispatch:
 def read(module: Any) -> tuple[ProductDispatch, ...]:
     """Returns the products of a module (phase executable-configurations), in program order."""
     found = []
-    for function in ir_util.all_of(module, "func.func"):
+    for function in ir_util.all_of(module, names.KERNEL_FUNCTION):
         name = ir_util.string(function, "sym_name")
         for op in ir_util.walk(function):
             accumulator = contraction.accumulator(op)

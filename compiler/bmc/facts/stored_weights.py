@@ -8,7 +8,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import ir_util, names
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def read(
     """
     types = {}
     readers = _readers(module)
-    for op in ir_util.all_of(module, "util.global"):
+    for op in ir_util.all_of(module, names.GLOBAL):
         kind = ir.TypeAttr(op.attributes["type"]).value
         if isinstance(kind, ir.RankedTensorType):
             name = ir_util.string(op, "sym_name")
@@ -64,7 +64,7 @@ def read(
 def _readers(module: Any) -> dict[str, str]:
     """Returns the place of the first operation that reads each global."""
     found: dict[str, str] = {}
-    for load in ir_util.all_of(module, "util.global.load"):
+    for load in ir_util.all_of(module, names.GLOBAL_LOAD):
         name = ir.FlatSymbolRefAttr(load.attributes["global"]).value
         for use in load.results[0].uses:
             found.setdefault(name, ir_util.place([use.owner.operation]))

@@ -10,8 +10,8 @@ from iree.compiler import ir
 from bmc import target
 from bmc.facts import stored_weights
 from bmc.facts.stored_weights import WeightType
-from bmc.rewrites import channels_last, matmul_layout
 from bmc.rewrites.context import Context
+from bmc.rewrites.layout import channels_last, matmul_layout
 
 
 class StoredWeightsTest(support.FolderTest):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from bmc.ir import ir_util, stablehlo
+from bmc.ir import build, ir_util
 
 # Bits of a float's significand, by its width and whether it is a bf16.
 _SIGNIFICANDS = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
@@ -47,14 +47,14 @@ def _saturate(op: ir_util.Op) -> None:
     finite = _LARGEST.get(source, np.inf)
     if largest > finite:
         largest, beyond = finite, np.inf
-    within = stablehlo.operation(
+    within = build.op(
         "stablehlo.clamp",
         value.type,
         _float(max(least, -finite), value),
         value,
         _float(largest, value),
     )
-    result = stablehlo.operation("stablehlo.convert", kind, within)
+    result = build.op("stablehlo.convert", kind, within)
     ends = [(_compared("NE", value, value), 0)]
     if gap or beyond == np.inf:
         ends.append((_compared("GE", value, _broadcast(_float(beyond, value), value.type)), most))
@@ -62,8 +62,8 @@ def _saturate(op: ir_util.Op) -> None:
         ends.append((_compared("EQ", value, _broadcast(_float(-np.inf, value), value.type)), least))
     for condition, number in ends:
         end = ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(element, number))
-        end = stablehlo.operation("stablehlo.constant", kind, value=end)
-        result = stablehlo.operation("stablehlo.select", kind, condition, end, result)
+        end = build.op("stablehlo.constant", kind, value=end)
+        result = build.op("stablehlo.select", kind, condition, end, result)
     op.results[0].replace_all_uses_with(result)
     op.erase()
 
@@ -78,20 +78,16 @@ def _float(number: float, like: Any) -> Any:
     scalar = ir.RankedTensorType.get([], like.type.element_type)
     value = ir.FloatAttr.get(scalar.element_type, number)
     held = ir.DenseElementsAttr.get_splat(scalar, value)
-    return stablehlo.operation("stablehlo.constant", scalar, value=held)
+    return build.op("stablehlo.constant", scalar, value=held)
 
 
 def _broadcast(scalar: Any, kind: Any) -> Any:
     none = ir.DenseI64ArrayAttr.get([])
-    return stablehlo.operation(
-        "stablehlo.broadcast_in_dim", kind, scalar, broadcast_dimensions=none
-    )
+    return build.op("stablehlo.broadcast_in_dim", kind, scalar, broadcast_dimensions=none)
 
 
 def _compared(direction: str, first: Any, second: Any) -> Any:
     truth = ir.IntegerType.get_signless(1)
     kind = ir.RankedTensorType.get(list(first.type.shape), truth)
     attribute = ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>")
-    return stablehlo.operation(
-        "stablehlo.compare", kind, first, second, comparison_direction=attribute
-    )
+    return build.op("stablehlo.compare", kind, first, second, comparison_direction=attribute)

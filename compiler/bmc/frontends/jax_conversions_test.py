@@ -10,7 +10,7 @@ import support
 
 from bmc.frontends import import_model, jax_conversions
 from bmc.frontends.options import ImportOptions
-from bmc.rewrites import brain_floats
+from bmc.rewrites.meaning import bf16_rounding
 
 _MODEL = """
 import jax
@@ -66,7 +66,7 @@ class JaxConversionsTest(support.FolderTest):
 
     def test_brain_floats_are_rounded(self) -> None:
         self.assertIn(support.AGREES, self.load("brain"))
-        with mock.patch.object(brain_floats, "apply"):
+        with mock.patch.object(bf16_rounding, "apply"):
             self.refuses("import-disagrees", "of case 0", call=lambda: self.load("brain"))
 
     def test_without_it_they_are_refused(self) -> None:

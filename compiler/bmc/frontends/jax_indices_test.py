@@ -10,7 +10,7 @@ import support
 from bmc.artifacts import ImportedModel
 from bmc.frontends import import_model
 from bmc.frontends.options import ImportOptions
-from bmc.rewrites import indices, sorts, unsigned_numbers
+from bmc.rewrites.meaning import index_bounds, stable_sorts, unsigned_numbers
 
 _MODEL = """
 import jax
@@ -83,9 +83,9 @@ class JaxIndicesTest(support.FolderTest):
 
     def test_without_the_rewrites_made_up_inputs_refuse_the_model(self) -> None:
         for factory, rewrite, kind in (
-            ("reads", indices, "indices "),
-            ("sorts", sorts, ""),
-            ("descending", sorts, "floats with "),
+            ("reads", index_bounds, "indices "),
+            ("sorts", stable_sorts, ""),
+            ("descending", stable_sorts, "floats with "),
         ):
             with self.subTest(factory), mock.patch.object(rewrite, "apply"):
                 call = lambda name=factory: self.load(name)  # noqa: E731

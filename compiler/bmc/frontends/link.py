@@ -10,7 +10,7 @@ from iree.compiler import ir
 
 from bmc.dtype import Array
 from bmc.errors import InternalError
-from bmc.ir import ir_util
+from bmc.ir import ir_util, names
 
 _PURE_SUFFIX = "__pure"
 
@@ -61,7 +61,7 @@ def _add_global(module: ir.Module, name: str, value: Array) -> str:
         initial = ir.Attribute.parse(f"dense<{zero}> : {initial.type}")
     with ir.InsertionPoint(module.body):
         ir.Operation.create(
-            "util.global",
+            names.GLOBAL,
             attributes={
                 "sym_name": ir.StringAttr.get(_symbol(name)),
                 "sym_visibility": ir.StringAttr.get("private"),

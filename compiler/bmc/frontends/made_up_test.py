@@ -12,7 +12,7 @@ from bmc import artifacts
 from bmc.artifacts import ImportedModel
 from bmc.frontends import import_model
 from bmc.frontends.options import ImportOptions
-from bmc.rewrites import nans
+from bmc.rewrites.meaning import nan_order
 
 _MODEL = (
     support.TORCH_FUNCTIONS
@@ -89,7 +89,7 @@ class MadeUpTest(support.FolderTest):
 
     def test_without_the_rewrite_nan_refuses_the_model(self) -> None:
         for factory in ("largest", "sorted_"):
-            with self.subTest(factory), mock.patch.object(nans, "apply"):
+            with self.subTest(factory), mock.patch.object(nan_order, "apply"):
                 call = lambda name=factory: self.load(name)  # noqa: E731
                 self.refuses(
                     "import-disagrees", "made-up floats with NaN and infinities", call=call
@@ -121,7 +121,7 @@ class MadeUpTest(support.FolderTest):
             found["pick"],
             {"indices that count from the front", "indices that count from the end"},
         )
-        with mock.patch.object(nans, "apply"):
+        with mock.patch.object(nan_order, "apply"):
             self.refuses(
                 "import-disagrees",
                 "made-up floats with NaN and infinities for largest",

@@ -12,10 +12,8 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import arith, ir_util, stablehlo
+from bmc.ir import arith, build, ir_util, names, stablehlo
 
-# The numbers of arith's comparisons of integers.
-_EQ, _ULT = 0, 6
 # The place that is none.
 _NONE = -1
 _BODY = ["compare", "select", "compare", "minimum", "select", "select", "return"]
@@ -26,9 +24,9 @@ def apply(path: Path) -> None:
     with ir.Context(), ir.Location.unknown():
         module = ir_util.read(path)
         before = str(module)
-        for op in ir_util.all_of(module, "linalg.generic"):
+        for op in ir_util.all_of(module, names.GENERIC):
             inner = list(op.regions[0].blocks[0].operations)
-            found = [each.operation for each in inner if each.operation.name == "tensor.extract"]
+            found = [each.operation for each in inner if each.operation.name == names.EXTRACT]
             if len(found) == 1 and len(op.results) == 1:
                 _search(op, found[0])
         for op in ir_util.all_of(module, "stablehlo.reduce_window"):
@@ -47,16 +45,15 @@ def _reduction(window: ir_util.Op) -> None:
     # Behind all places, of which the least one counts.
     with ir.InsertionPoint(window), window.location:
         start = window.operands[3].type
-        last = ir.IntegerAttr.get(start.element_type, 2**63 - 1)
-        window.operands[3] = arith.splat(last, start)
+        window.operands[3] = build.number(2**63 - 1, start)
     with ir.InsertionPoint(above), above.location:
         is_nan = stablehlo.compared_with_itself("NE", first)
     arith.join(above, "stablehlo.or", is_nan)
     with ir.InsertionPoint(end), end.location:
-        both = arith.made("stablehlo.and", is_nan, stablehlo.compared_with_itself("NE", second))
-        later = arith.made("stablehlo.maximum", place, other)
+        both = build.same("stablehlo.and", is_nan, stablehlo.compared_with_itself("NE", second))
+        later = build.same("stablehlo.maximum", place, other)
         chosen = chosen.results[0]
-        end.operands[1] = stablehlo.operation("stablehlo.select", chosen.type, both, later, chosen)
+        end.operands[1] = build.op("stablehlo.select", chosen.type, both, later, chosen)
 
 
 def _search(generic: ir_util.Op, extract: ir_util.Op) -> None:
@@ -65,7 +62,7 @@ def _search(generic: ir_util.Op, extract: ir_util.Op) -> None:
     unset = [
         op
         for op, _ in ir_util.uses(kept)
-        if _compares(op, "arith.cmpi", _EQ) and ir_util.constant(op.operands[1]) == _NONE
+        if _compares(op, "arith.cmpi", arith.I_EQ) and ir_util.constant(op.operands[1]) == _NONE
     ]
     if len(equal) != 1 or len(unset) != 1:
         return
@@ -81,14 +78,14 @@ def _search(generic: ir_util.Op, extract: ir_util.Op) -> None:
 
 
 def _compares(op: ir_util.Op, name: str, predicate: int) -> bool:
-    return bool(op.name == name and ir.IntegerAttr(op.attributes["predicate"]).value == predicate)
+    return bool(op.name == name and arith.predicate(op) == predicate)
 
 
 def _within(extract: ir_util.Op) -> Any:
     """Whether an element is none of the padding, None if there is none."""
     tensor, *places = extract.operands
     pad = ir_util.definition(tensor)
-    if pad is None or pad.name != "tensor.pad":
+    if pad is None or pad.name != names.PAD:
         return None
     low = list(ir.DenseI64ArrayAttr(pad.attributes["static_low"]))
     sizes, padded = list(pad.operands[0].type.shape), list(tensor.type.shape)
@@ -96,18 +93,11 @@ def _within(extract: ir_util.Op) -> Any:
     for place, before, size, all_ in zip(places, low, sizes, padded, strict=True):
         if size == all_:
             continue
-        place = arith.made("arith.subi", place, _index(before))
-        predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _ULT)
-        truth = ir.Operation.create(
-            "arith.cmpi",
-            [ir.IntegerType.get_signless(1)],
-            [place, _index(size)],
-            attributes={"predicate": predicate},
-        ).result
-        within = truth if within is None else arith.made("arith.andi", within, truth)
+        place = build.same("arith.subi", place, _index(before))
+        truth = arith.compared(arith.I_ULT, place, _index(size))
+        within = truth if within is None else build.same("arith.andi", within, truth)
     return within
 
 
 def _index(number: int) -> Any:
-    kind = ir.IndexType.get()
-    return arith.splat(ir.IntegerAttr.get(kind, number), kind)
+    return build.number(number, ir.IndexType.get())

@@ -10,7 +10,7 @@
   Integers have a number below all of these.
 - In linalg, it negates integers as floats, which do not have all of them.
 - In linalg, it sorts unsigned bytes as signed ones.
-- It does not know stable sorts. All sorts are stable here (rewrites/sorts.py, tm_tensor.py).
+- It does not know stable sorts. All sorts are stable here (rewrites/meaning/stable_sorts.py, tm_tensor.py).
 - In linalg, it leaves logarithms of base 10 to a function that IREE's library lacks.
 - Powers of 0.5 and -0.5 are roots in PyTorch, and not what C has for -inf and -0.
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.

@@ -213,7 +213,7 @@ class VirtualMachine:
         if name.startswith("vm.global.load."):
             return (self._globals[ir_util.string(op, "global")],)
         if name.startswith("vm.global.store."):
-            if self.host:  # a state that rewrites/states.py did not find
+            if self.host:  # a state that rewrites/meaning/states.py did not find
                 raise unsupported(f"{name} @{ir_util.string(op, 'global')}")
             self._globals[ir_util.string(op, "global")] = operands[0]
             return ()

@@ -6,10 +6,11 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util
 
-# The numbers of comparisons of floats.
-OEQ, OLT, ULT, UNE = 1, 4, 11, 13
+# The numbers of arith.cmpf's predicates, and of arith.cmpi's.
+OEQ, OGT, OGE, OLT, OLE, ORD, UGT, ULT, UNE, UNO = 1, 2, 3, 4, 5, 7, 9, 11, 13, 14
+I_EQ, I_SGE, I_ULT, I_UGT, I_UGE = 0, 5, 6, 8, 9
 # The sign bit of an f32.
 SIGN = -(1 << 31)
 
@@ -17,43 +18,24 @@ SIGN = -(1 << 31)
 def signed(size: Any, value: Any) -> Any:
     """Gives a number without a sign that of another. IREE's interpreter has no copysign."""
     kind = like(value, ir.IntegerType.get_signless(32))
-    sign = made("arith.bitcast", value, kind=kind)
-    sign = made(
-        "arith.andi", sign, splat(ir.IntegerAttr.get(ir_util.element_type(kind), SIGN), kind)
-    )
-    joined = made("arith.ori", made("arith.bitcast", size, kind=kind), sign)
-    return made("arith.bitcast", joined, kind=value.type)
+    sign = build.op("arith.bitcast", kind, value)
+    sign = build.same("arith.andi", sign, build.number(SIGN, kind))
+    joined = build.same("arith.ori", build.op("arith.bitcast", kind, size), sign)
+    return build.op("arith.bitcast", value.type, joined)
 
 
-def constant(number: float, like: Any) -> Any:
-    """Makes a float, or a tensor of it, of the type of another value."""
-    return splat(ir.FloatAttr.get(ir_util.element_type(like.type), number), like.type)
-
-
-def integer(number: int, like: Any) -> Any:
-    """Makes an integer, or a tensor of it, of the type of another value. It may be written without its sign."""
-    element = ir_util.element_type(like.type)
-    number -= (number >> (element.width - 1) & 1) << element.width if number > 0 else 0
-    return splat(ir.IntegerAttr.get(element, number), like.type)
-
-
-def splat(value: Any, kind: Any) -> Any:
-    if isinstance(kind, ir.RankedTensorType):
-        value = ir.DenseElementsAttr.get_splat(kind, value)
-    return ir.Operation.create("arith.constant", [kind], attributes={"value": value}).result
-
-
-def made(name: str, *operands: Any, kind: Any = None) -> Any:
-    return ir.Operation.create(name, [kind or operands[0].type], list(operands)).result
+def exact(name: str, *operands: Any) -> Any:
+    """Returns the result of an operation on integers that does not wrap around, and says so."""
+    return build.same(name, *operands, overflowFlags=ir.Attribute.parse("#arith.overflow<nsw>"))
 
 
 def widened(op: ir_util.Op) -> Any:
     """Returns the operation in f32 that takes the place of one of half floats."""
     wide, half = ir.F32Type.get(), op.results[0].type
     with ir.InsertionPoint(op), op.location:
-        operands = [made("arith.extf", each, kind=like(each, wide)) for each in op.operands]
+        operands = [build.op("arith.extf", like(each, wide), each) for each in op.operands]
         new = ir.Operation.create(op.name, [like(op.results[0], wide)], operands)
-        narrow = made("arith.truncf", new.result, kind=half)
+        narrow = build.op("arith.truncf", half, new.result)
     op.results[0].replace_all_uses_with(narrow)
     op.erase()
     return new
@@ -64,25 +46,31 @@ def is_half(kind: Any) -> bool:
     return isinstance(ir_util.element_type(kind), (ir.F16Type, ir.BF16Type))
 
 
-def compared(predicate: int, first: Any, second: Any) -> Any:
-    number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
-    return ir.Operation.create(
-        "arith.cmpf",
-        [like(first, ir.IntegerType.get_signless(1))],
-        [first, second],
-        attributes={"predicate": number},
-    ).result
+def compared(number: int, first: Any, second: Any) -> Any:
+    """Compares floats or integers; `number` is that of the predicate."""
+    is_float = isinstance(ir_util.element_type(first.type), ir.FloatType)
+    return build.op(
+        "arith.cmpf" if is_float else "arith.cmpi",
+        like(first, ir.IntegerType.get_signless(1)),
+        first,
+        second,
+        predicate=predicate_attribute(number),
+    )
+
+
+def predicate_attribute(number: int) -> Any:
+    """Returns what a comparison has as its attribute `predicate`."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+
+
+def predicate(comparison: ir_util.Op) -> int:
+    """Returns the number of a comparison's predicate."""
+    return int(ir.IntegerAttr(comparison.attributes["predicate"]).value)
 
 
 def equal(value: Any, number: int) -> Any:
     """Whether integers are this one."""
-    predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
-    return ir.Operation.create(
-        "arith.cmpi",
-        [like(value, ir.IntegerType.get_signless(1))],
-        [value, integer(number, value)],
-        attributes={"predicate": predicate},
-    ).result
+    return compared(I_EQ, value, build.number(number, value.type))
 
 
 def like(value: Any, element: Any) -> Any:
@@ -92,7 +80,7 @@ def like(value: Any, element: Any) -> Any:
 
 
 def select(condition: Any, then: Any, otherwise: Any) -> Any:
-    return ir.Operation.create("arith.select", [then.type], [condition, then, otherwise]).result
+    return build.op("arith.select", then.type, condition, then, otherwise)
 
 
 def join(op: ir_util.Op, name: str, more: Any) -> None:

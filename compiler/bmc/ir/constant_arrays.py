@@ -10,7 +10,7 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.dtype import Array
-from bmc.ir import ir_util
+from bmc.ir import ir_util, names
 
 # What printed IR says of a resource: four bytes of alignment, then the elements.
 _RESOURCE = re.compile(r': "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"')
@@ -64,11 +64,11 @@ def _read(value: ir_util.Value, module: Any, known: Mapping[str, str]) -> Array 
     if owner.name in _CONSTANTS:
         key = "values" if owner.name == "tosa.const" else "value"
         return _elements(owner.attributes[key], known)
-    if owner.name != "util.global.load" or "is_immutable" not in owner.attributes:
+    if owner.name != names.GLOBAL_LOAD or "is_immutable" not in owner.attributes:
         return None
     name = ir_util.string(owner, "global")
     for op in module.body.operations:
-        if op.operation.name == "util.global" and ir_util.string(op.operation, "sym_name") == name:
+        if op.operation.name == names.GLOBAL and ir_util.string(op.operation, "sym_name") == name:
             attributes = op.operation.attributes
             if "initial_value" not in attributes:
                 return None

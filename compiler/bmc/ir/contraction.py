@@ -15,7 +15,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
-from bmc.ir import ir_util
+from bmc.ir import ir_util, names
 
 _MULTIPLICATIONS = ("arith.mulf", "arith.muli")
 _ADDITIONS = ("arith.addf", "arith.addi")
@@ -118,7 +118,7 @@ def accumulator(op: ir_util.Op) -> str:
     """Returns the element type in which `op` adds up products of two inputs, "" if it adds up none."""
     if _NAMED.match(op.name):
         return str(op.operands[len(op.operands) - 1].type.element_type)
-    if op.name != "linalg.generic":
+    if op.name != names.GENERIC:
         return ""
     maps = [ir.AffineMapAttr(each).value for each in op.attributes["indexing_maps"]]
     reductions = {

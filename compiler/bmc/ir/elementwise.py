@@ -9,7 +9,7 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.dtype import Array
-from bmc.ir import constant_arrays, ir_util, permute
+from bmc.ir import arith, build, constant_arrays, ir_util, permute
 
 _FOLDED: dict[str, Callable[..., Array]] = {
     "arith.addi": np.add,
@@ -30,11 +30,6 @@ _COMPARED: dict[int, Callable[..., Array]] = {
     4: np.greater,
     5: np.greater_equal,
 }
-
-
-def predicate(comparison: ir_util.Op) -> int:
-    """Returns the number of an arith.cmpi's predicate."""
-    return int(ir.IntegerAttr(comparison.attributes["predicate"]).value)
 
 
 class Elementwise:
@@ -93,10 +88,7 @@ class Elementwise:
     def add(self, array: Array) -> Any:
         """Returns an i32 of the body that is `array`: a constant, or an element of a new operand."""
         first = array.flat[0]
-        i32 = ir.IntegerType.get_signless(32)
-        literal = ir.Operation.create(
-            "arith.constant", [i32], attributes={"value": ir.IntegerAttr.get(i32, int(first))}
-        ).result
+        literal = build.number(int(first), _i32())
         if not np.all(array == first):
             # Stands for the operand until `rebuild`.
             self._added.append((literal, array))
@@ -113,16 +105,13 @@ class Elementwise:
         *inputs, output = old.operands
         maps = [*self.maps[:-1], *[self.constant_map] * len(self._added), self.maps[-1]]
         with ir.InsertionPoint(old), old.location:
-            inputs += [tensor(array) for _, array in self._added]
-            attributes = {name: old.attributes[name] for name in old.attributes}
-            attributes["indexing_maps"] = permute.map_attributes(maps)
-            attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(inputs), 1])
-            new = ir.Operation.create(
-                old.name,
-                results=[old.results[0].type],
-                operands=[*inputs, output],
-                attributes=attributes,
-                regions=1,
+            inputs += [build.array(each.astype(np.int32), _i32()) for _, each in self._added]
+            new = build.again(
+                old,
+                [old.results[0].type],
+                [*inputs, output],
+                indexing_maps=build.maps(maps),
+                operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), 1]),
             )
         self._block.append_to(new.regions[0])
         self._give_arguments(new.regions[0].blocks[0])
@@ -161,8 +150,8 @@ def _folded(op: ir_util.Op, operands: list[Array]) -> Array | None:
             return None
         operands = [first, *operands[1:]]
         result = first if op.name == "arith.extui" else np.right_shift(*operands)
-    elif op.name == "arith.cmpi" and predicate(op) in _COMPARED:
-        return np.asarray(_COMPARED[predicate(op)](*operands))
+    elif op.name == "arith.cmpi" and arith.predicate(op) in _COMPARED:
+        return np.asarray(_COMPARED[arith.predicate(op)](*operands))
     elif op.name in _FOLDED:
         result = _FOLDED[op.name](*operands)
     else:
@@ -176,10 +165,5 @@ def _wrapped(array: Array, width: int) -> Array:
     return array.astype(np.int64) << unused >> unused
 
 
-def tensor(array: Array) -> Any:
-    """Returns a constant tensor of i32."""
-    i32 = ir.IntegerType.get_signless(32)
-    elements = ir.DenseElementsAttr.get(np.ascontiguousarray(array, np.int32), type=i32)
-    return ir.Operation.create(
-        "arith.constant", [elements.type], attributes={"value": elements}
-    ).result
+def _i32() -> Any:
+    return ir.IntegerType.get_signless(32)

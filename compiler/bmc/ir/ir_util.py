@@ -60,6 +60,12 @@ def definition(value: Value) -> Op | None:
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
+def defined_by(value: Value, *names: str) -> Op | None:
+    """Returns the operation that computes `value`, None if it is not one of `names`."""
+    owner = definition(value)
+    return owner if owner is not None and owner.name in names else None
+
+
 def behind(value: Value, views: Collection[str]) -> Value:
     """Returns what a value is made of by operations of these names, each from its first operand; it may be itself."""
     owner = definition(value)
@@ -76,6 +82,13 @@ def constant_expressions(module: Any) -> set[Op]:
         if all(definition(operand) in found for operand in op.operands):
             found.add(op)
     return found
+
+
+def erase_unread(chain: list[Op]) -> None:
+    """Erases the operations that nothing reads, each of which reads the next."""
+    for op in chain:
+        if not list(op.results[0].uses):
+            op.erase()
 
 
 def whole(op: Op) -> Op:
@@ -110,6 +123,13 @@ def constant(value: Value) -> int | None:
     if owner is None or owner.name != "arith.constant":
         return None
     return int(ir.IntegerAttr(owner.attributes["value"]).value)
+
+
+def float_constant(value: Value) -> float | None:
+    """Returns the value of a float arith.constant, None if `value` is computed or no float."""
+    owner = definition(value)
+    number = None if owner is None or owner.name != "arith.constant" else owner.attributes["value"]
+    return float(number.value) if isinstance(number, ir.FloatAttr) else None
 
 
 def place(ops: list[Op]) -> str:
@@ -171,13 +191,3 @@ def retype_global(global_op: Op, new_type: Any) -> None:
     global_op.attributes["initial_value"] = ir.Attribute.parse(
         initial_value.replace(str(old_type), str(new_type))
     )
-
-
-def load_again(load: Op, new_type: Any) -> Op:
-    """Returns a new util.global.load with `new_type`, for a global whose type has changed."""
-    with ir.InsertionPoint(load):
-        return ir.Operation.create(
-            "util.global.load",
-            results=[new_type],
-            attributes={"global": load.attributes["global"], "is_immutable": ir.UnitAttr.get()},
-        )

@@ -32,6 +32,30 @@ class PlaceTest(unittest.TestCase):
         self.assertEqual(self.place("unknown"), "")
 
 
+class DefinitionTest(unittest.TestCase):
+    def test_constants_and_what_computes_a_value(self) -> None:
+        with ir.Context():
+            module = ir.Module.parse("""
+              func.func @main(%x: f32) {
+                %half = arith.constant 0.5 : f32
+                %two = arith.constant 2 : i32
+                %sum = arith.addf %x, %half : f32
+                return
+              }""")
+            half, two, total = (
+                op.operation.results[0]
+                for op in list(module.body.operations[0].regions[0].blocks[0].operations)[:3]
+            )
+            self.assertEqual(
+                [ir_util.float_constant(v) for v in (half, two, total)], [0.5, None, None]
+            )
+            names = ("arith.addf", "arith.subf")
+            found = [ir_util.defined_by(v, *names) for v in (half, total, total.owner.operands[0])]
+            self.assertEqual([op and op.name for op in found], [None, "arith.addf", None])
+            ir_util.erase_unread([total.owner, half.owner])
+            self.assertEqual(len(list(ir_util.walk(module.operation))), 3)
+
+
 class BytesTest(unittest.TestCase):
     def test_of_tensors(self) -> None:
         for kind, count in (

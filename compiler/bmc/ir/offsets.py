@@ -10,7 +10,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
 from bmc.dtype import Array
-from bmc.ir import contraction, elementwise, ir_util
+from bmc.ir import build, contraction, ir_util, names
 from bmc.ir.elementwise import Elementwise
 
 
@@ -83,7 +83,7 @@ def _channels(body: Elementwise, value: Any, module: Any) -> tuple[Array | None,
 def _in_order(tensor: ir_util.Value, module: Any) -> Elementwise | None:
     """Returns the linalg.generic that computes `tensor` in the order of its loops, without reductions."""
     op = ir_util.definition(tensor)
-    if op is None or op.name != "linalg.generic" or len(op.results) != 1:
+    if op is None or op.name != names.GENERIC or len(op.results) != 1:
         return None
     body = Elementwise(op, module)
     return body if body.is_in_order(-1) else None
@@ -99,7 +99,7 @@ def start_from(offset: Offset) -> bool:
     if product is None or contraction.read(product) is None or len(ir_util.uses(offset.sums)) != 1:
         return False
     zeros = ir_util.definition(product.operands[2])
-    if zeros is None or zeros.name != "linalg.fill" or ir_util.constant(zeros.operands[0]) != 0:
+    if zeros is None or zeros.name != names.FILL or ir_util.constant(zeros.operands[0]) != 0:
         return False
     kept = [index.position for index in offset.map.results if isinstance(index, ir.AffineDimExpr)]
     if len(kept) != len(offset.map.results) or kept != sorted(set(kept)):
@@ -109,7 +109,7 @@ def start_from(offset: Offset) -> bool:
     if not repeated:
         return False
     with ir.InsertionPoint(product), product.location:
-        constant = elementwise.tensor(offset.constant)
+        constant = build.array(offset.constant.astype(np.int32))
         first = linalg.broadcast(constant, outs=[start], dimensions=repeated)
         product.operands[2] = first.results[0]
     return True

@@ -7,6 +7,8 @@ from typing import Any
 
 from iree.compiler import ir
 
+from bmc.ir import names
+
 
 def padded(value: Any, low: Sequence[int], high: Sequence[int], number: Any) -> Any:
     """Returns a tensor with so many elements before and behind those of each axis, all equal to the scalar `number`."""
@@ -16,7 +18,7 @@ def padded(value: Any, low: Sequence[int], high: Sequence[int], number: Any) -> 
         for before, extent, behind in zip(low, source.shape, high, strict=True)
     ]
     pad = ir.Operation.create(
-        "tensor.pad",
+        names.PAD,
         [ir.RankedTensorType.get(shape, source.element_type)],
         [value],
         {
@@ -28,5 +30,5 @@ def padded(value: Any, low: Sequence[int], high: Sequence[int], number: Any) -> 
     )
     block = ir.Block.create_at_start(pad.regions[0], [ir.IndexType.get()] * source.rank)
     with ir.InsertionPoint(block):
-        ir.Operation.create("tensor.yield", [], [number])
+        ir.Operation.create(names.PAD_YIELD, [], [number])
     return pad.result

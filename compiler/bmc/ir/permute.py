@@ -8,19 +8,12 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
-from bmc.ir import ir_util
-
-_PARALLEL = "#linalg.iterator_type<parallel>"
+from bmc.ir import build, ir_util, names
 
 
 def maps(op: ir_util.Op) -> list[Any]:
     """Returns the indexing maps of a linalg op."""
     return [ir.AffineMapAttr(m).value for m in op.attributes["indexing_maps"]]
-
-
-def map_attributes(indexing: list[Any]) -> Any:
-    """Returns indexing maps as an attribute."""
-    return ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in indexing])
 
 
 def replace(op: ir_util.Op, value: Any, axes: tuple[int, ...]) -> None:
@@ -31,7 +24,7 @@ def replace(op: ir_util.Op, value: Any, axes: tuple[int, ...]) -> None:
     """
     others = []
     for reader, operand in ir_util.uses(op.results[0]):
-        is_input = reader.name == "linalg.generic" and operand < len(reader.operands) - 1
+        is_input = reader.name == names.GENERIC and operand < len(reader.operands) - 1
         if not is_input or len(reader.results) != 1:
             others.append((reader, operand))
             continue
@@ -39,7 +32,7 @@ def replace(op: ir_util.Op, value: Any, axes: tuple[int, ...]) -> None:
         old = indexing[operand]
         indexing[operand] = ir.AffineMap.get(old.n_dims, 0, [old.results[axis] for axis in axes])
         reader.operands[operand] = value
-        reader.attributes["indexing_maps"] = map_attributes(indexing)
+        reader.attributes["indexing_maps"] = build.maps(indexing)
     if others:
         with ir.InsertionPoint(op), op.location:
             back = _copy(value, tuple(axes.index(i) for i in range(len(axes))))
@@ -53,10 +46,10 @@ def transposed(value: Any, axes: tuple[int, ...]) -> Any:
     if axes == tuple(range(len(axes))):
         return value
     maker = value.owner
-    if not isinstance(maker, ir.Block) and maker.name == "linalg.fill":
+    if not isinstance(maker, ir.Block) and maker.name == names.FILL:
         empty = tensor.empty(permuted(value.type, axes).shape, value.type.element_type)
         return linalg.fill(maker.operands[0], outs=[empty])
-    if not isinstance(maker, ir.Block) and maker.name == "linalg.broadcast":
+    if not isinstance(maker, ir.Block) and maker.name == names.BROADCAST:
         repeated = [axes.index(n) for n in ir.DenseI64ArrayAttr(maker.attributes["dimensions"])]
         kept = [axis for place, axis in enumerate(axes) if place not in repeated]
         if kept == sorted(kept):
@@ -64,7 +57,7 @@ def transposed(value: Any, axes: tuple[int, ...]) -> Any:
             return linalg.broadcast(
                 maker.operands[0], outs=[empty], dimensions=sorted(repeated)
             ).results[0]
-    if not isinstance(maker, ir.Block) and maker.name == "tensor.pad" and len(maker.operands) == 1:
+    if not isinstance(maker, ir.Block) and maker.name == names.PAD and len(maker.operands) == 1:
         return _pad(maker, axes)
     return _copy(value, axes)
 
@@ -84,29 +77,13 @@ def computed(
     source: Any, shape: list[int], element: Any, read: Any, compute: Callable[[Any], Any]
 ) -> Any:
     """Returns a tensor of `shape` with what `compute` makes of each element that the map `read` selects."""
-    empty = tensor.empty(shape, element)
-    generic = ir.Operation.create(
-        "linalg.generic",
-        results=[empty.type],
-        operands=[source, empty],
-        attributes={
-            "indexing_maps": map_attributes([read, ir.AffineMap.get_identity(len(shape))]),
-            "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(_PARALLEL)] * len(shape)),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]),
-        },
-        regions=1,
-    )
-    block = generic.regions[0].blocks.append(source.type.element_type, element)
-    with ir.InsertionPoint(block):
-        linalg.yield_([compute(block.arguments[0])])
-    return generic.results[0]
+    written = ir.AffineMap.get_identity(len(shape))
+    return build.elementwise([source], tensor.empty(shape, element), [read, written], compute)
 
 
 def apart(value: Any) -> Any:
     """Returns a tensor, which is not computed in the same kernel as what reads the returned one."""
-    return ir.Operation.create(
-        "iree_tensor_ext.compute_barrier.start", results=[value.type], operands=[value]
-    ).results[0]
+    return build.same(names.BARRIER, value)
 
 
 def keep_image_apart(op: ir_util.Op) -> None:
@@ -120,23 +97,18 @@ def keep_image_apart(op: ir_util.Op) -> None:
 
 def _pad(pad: ir_util.Op, axes: tuple[int, ...]) -> Any:
     """Returns the transposed tensor with the same padding."""
-    new = ir.Operation.create(
-        "tensor.pad",
-        results=[permuted(pad.results[0].type, axes)],
-        operands=[transposed(pad.operands[0], axes)],
-        attributes={name: pad.attributes[name] for name in pad.attributes}
-        | {
-            side: ir.DenseI64ArrayAttr.get(
-                [ir.DenseI64ArrayAttr(pad.attributes[side])[a] for a in axes]
-            )
-            for side in ("static_low", "static_high")
-        },
-        regions=1,
-    )
+    sides = {
+        side: ir.DenseI64ArrayAttr.get(
+            [ir.DenseI64ArrayAttr(pad.attributes[side])[axis] for axis in axes]
+        )
+        for side in ("static_low", "static_high")
+    }
+    kind = permuted(pad.results[0].type, axes)
+    new = build.again(pad, [kind], [transposed(pad.operands[0], axes)], **sides)
     index = ir.IndexType.get()
     (padding,) = pad.regions[0].blocks[0].operations[-1].operation.operands
     with ir.InsertionPoint(new.regions[0].blocks.append(*[index] * len(axes))):
-        ir.Operation.create("tensor.yield", operands=[padding])
+        ir.Operation.create(names.PAD_YIELD, operands=[padding])
     return new.results[0]
 
 

@@ -16,28 +16,28 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
-from bmc.ir import constant_arrays, ir_util
+from bmc.ir import constant_arrays, ir_util, names
 
 # These only move elements of their first operand.
 _MOVES = (
-    "iree_tensor_ext.compute_barrier.start",
-    "linalg.broadcast",
-    "linalg.transpose",
+    names.BARRIER,
+    names.BROADCAST,
+    names.TRANSPOSE,
     "stablehlo.broadcast_in_dim",
     "stablehlo.reshape",
     "stablehlo.reverse",
     "stablehlo.slice",
     "stablehlo.transpose",
-    "tensor.cast",
-    "tensor.collapse_shape",
-    "tensor.expand_shape",
-    "tensor.extract_slice",
+    names.CAST,
+    names.COLLAPSE_SHAPE,
+    names.EXPAND_SHAPE,
+    names.EXTRACT_SLICE,
 )
 # How far back a value is followed. A model of int16 is one long chain; what scales the sums of a layer lies within it.
 _MOST_STEPS = 128
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 # The elements of these are those of their operands.
-_HULLS = ("stablehlo.concatenate", "tensor.concat", "tosa.concat")
+_HULLS = ("stablehlo.concatenate", names.CONCAT, "tosa.concat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +118,12 @@ class Ranges:
     def _tensor(self, op: ir_util.Op, everything: Range) -> Range:
         if op.name in _MOVES:
             return self.of(op.operands[0])
-        if op.name == "tensor.pad":
+        if op.name == names.PAD:
             (padding,) = op.regions[0].blocks[0].operations[-1].operands
             return self.of(op.operands[0]).hull(self.of(padding))
-        if op.name == "tensor.insert_slice":
+        if op.name == names.INSERT_SLICE:
             return self.of(op.operands[0]).hull(self.of(op.operands[1]))
-        if op.name == "linalg.fill":
+        if op.name == names.FILL:
             return self.of(op.operands[0])
         if op.name in _HULLS:
             return functools.reduce(Range.hull, map(self.of, op.operands))
@@ -171,10 +171,10 @@ class Ranges:
         return self.of(op.operands[len(op.operands) - 1]) + term * Range(steps, steps)
 
     def _scalar(self, op: ir_util.Op, everything: Range) -> Range:
-        if op.name == "linalg.index":
+        if op.name == names.INDEX:
             axis = ir.IntegerAttr(op.attributes["dim"]).value
             return _counted(_extents(op.parent.operation).get(axis, _DYNAMIC), everything)
-        if op.name == "tensor.extract":
+        if op.name == names.EXTRACT:
             return self.of(op.operands[0])
         operands = [self.of(operand) for operand in op.operands if _is_integer(operand.type)]
         match op.name, operands:

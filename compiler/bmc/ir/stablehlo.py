@@ -9,7 +9,7 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.dtype import Array
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util
 
 # They move elements, or put others beside them.
 MOVES = tuple(
@@ -35,11 +35,6 @@ def dimension_numbers(op: ir_util.Op, name: str) -> dict[str, list[int]]:
     }
 
 
-def operation(name: str, kind: Any, *operands: Any, **attributes: Any) -> Any:
-    """Adds an operation with one result, which it returns."""
-    return ir.Operation.create(name, [kind], list(operands), attributes=attributes).result
-
-
 def moved(value: Any) -> list[Any]:
     """Returns the values whose elements a value has: it and what MOVES takes them from, each once."""
     found: dict[Any, None] = {}
@@ -60,24 +55,22 @@ def copied(value: Any, number: int) -> Any:
     scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
     truth = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
     held = constant(np.array(number), scalar)
-    held = operation("stablehlo.optimization_barrier", scalar, held)
-    always = operation(
+    held = build.op("stablehlo.optimization_barrier", scalar, held)
+    always = build.op(
         "stablehlo.compare",
         truth,
         held,
         constant(np.array(-1), scalar),
         comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction NE>"),
     )
-    return operation("stablehlo.select", value.type, always, value, filled(value.type, 0))
+    return build.op("stablehlo.select", value.type, always, value, filled(value.type, 0))
 
 
 def compared_with_itself(direction: str, value: Any) -> Any:
     """Whether a float is NaN (NE) or a number (EQ)."""
     truth = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
     attribute = ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>")
-    return ir.Operation.create(
-        "stablehlo.compare", [truth], [value, value], attributes={"comparison_direction": attribute}
-    ).result
+    return build.op("stablehlo.compare", truth, value, value, comparison_direction=attribute)
 
 
 def constant(value: Array, kind: Any) -> Any:
@@ -91,7 +84,7 @@ def constant(value: Array, kind: Any) -> Any:
         )
     else:
         made = ir.DenseElementsAttr.get(array, type=type_)
-    return operation("stablehlo.constant", type_, value=made)
+    return build.op("stablehlo.constant", type_, value=made)
 
 
 def parts(value: Any, axis: int) -> list[Any]:
@@ -113,7 +106,7 @@ def parts(value: Any, axis: int) -> list[Any]:
 
 def sliced(value: Any, kind: Any, start: list[int], end: list[int]) -> Any:
     """Returns the part of a tensor that has the type `kind`."""
-    return operation(
+    return build.op(
         "stablehlo.slice",
         kind,
         value,
@@ -133,7 +126,7 @@ def padded(
         before + size + (size - 1) * gap + behind
         for before, size, gap, behind in zip(low, kind.shape, between, high, strict=True)
     ]
-    return operation(
+    return build.op(
         "stablehlo.pad",
         ir.RankedTensorType.get(shape, kind.element_type),
         value,
@@ -153,6 +146,4 @@ def filled(kind: Any, number: int) -> Any:
         text = f"{number}.0"
     else:
         text = str(bool(number)).lower() if element.width == 1 else str(number)
-    return operation(
-        "stablehlo.constant", kind, value=ir.Attribute.parse(f"dense<{text}> : {kind}")
-    )
+    return build.op("stablehlo.constant", kind, value=ir.Attribute.parse(f"dense<{text}> : {kind}"))

@@ -1,8 +1,8 @@
 """Pins what bmc assumes about IREE, one small test per assumption. Start here to take another IREE.
 
 Assumptions that need a compiled model are tested with the code that makes them: the executable ABI with
-elf/kernels.py, the host program's imports with host/, the form of quantization with rewrites/rounding.py,
-and gathers from slices with rewrites/gathers.py.
+elf/kernels.py, the host program's imports with host/, the form of quantization with rewrites/quantization/rounding.py,
+and gathers from slices with rewrites/iree/strided_gathers.py.
 """
 
 from __future__ import annotations

@@ -54,7 +54,8 @@ HOIST_NO_MORE = "--iree-opt-const-expr-hoisting=false"
 # Kernels get each tensor at a binding of its own, so that bmc may place it anywhere. Otherwise IREE binds what it has
 # packed together only once, and the places become numbers in the kernels.
 BINDINGS_APART = "--iree-scheduling-optimize-bindings=false"
-# A padding is in the dispatch of what reads it, and not a copy. rewrites/borders keeps apart those that must be copied.
+# A padding is in the dispatch of what reads it, and not a copy. rewrites/layout/copied_paddings keeps apart those that
+# must be copied.
 PADDINGS_WITHIN = "--iree-dispatch-creation-enable-fuse-padding-into-linalg-consumer-ops"
 # Evaluate them with IREE's interpreter. Its compiler would use the features of the builder's CPU, such as
 # fused multiply-add, and weights would differ from builder to builder.

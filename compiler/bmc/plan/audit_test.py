@@ -167,7 +167,7 @@ class BuildTest(support.FolderTest):
         with self.with_stock_flags():
             self.refuses("float-dispatch", call=lambda: compile_model(model, options))
         *_, last = sorted(path.stem for path in keep.iterdir())
-        self.assertTrue(last.endswith("configs"), last)
+        self.assertTrue(last.endswith("lowering_configs"), last)
 
     def test_what_the_hint_names_is_what_is_missing(self) -> None:
         text = _AND_A_FLOAT

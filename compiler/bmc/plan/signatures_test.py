@@ -11,7 +11,7 @@ from bmc import artifacts, target
 from bmc.artifacts import ImportedModel, Signature, TensorInfo
 from bmc.dtype import DType
 from bmc.host.program import HostFunction, HostProgram, Span, Storage, StorageKind, View
-from bmc.plan import schedule, signatures
+from bmc.plan import build, signatures
 from bmc.plan.weights import PackedWeights
 
 _X, _Y = TensorInfo("x", DType.F32, (2, 8)), TensorInfo("y", DType.U8, (16,))
@@ -53,7 +53,7 @@ class SignaturesTest(support.FolderTest):
         weights, isa = PackedWeights(b"", {}), target.find(support.ISA)
         self.refuses(
             "bad-signature",
-            call=lambda: schedule.build("m", isa, model, program, None, weights, {}, {}),
+            call=lambda: build.plan("m", isa, model, program, None, weights, {}, {}),
         )
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from bmc.kernels.problem.problem import Problem
 from bmc.kernels.schedule.choice import Proposal
 from bmc.kernels.tree.assembly import Kernel
 from bmc.libraries.library import Library, Taken
+from bmc.rewrites.decisions import Decisions, Shape
+from bmc.rewrites.iree.tiles.root import Levels
+from bmc.rewrites.kernels.tuning import Tuning
 from bmc.rewrites.model_context import States
-from bmc.rewrites.tiles.root import Levels
-from bmc.rewrites.tuning import Tuning
 from bmc.target import Target
 
 
@@ -55,38 +56,6 @@ class Config:
     refusal: str = ""
 
 
-# Of a convolution, as ir/contraction.py returns it.
-Shape = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Decisions:
-    """What rewrites decide otherwise than they would, because it turned out badly in later phases.
-
-    Attributes:
-      pixels: convolutions whose results stay channels-last, because as planes they get no kernel of bmc's own.
-      copied: convolutions that read a padded copy of their image, because no kernel of bmc's own reads through the
-        padding.
-      gathered: convolutions of one channel that become products of gathered windows, because no kernel of bmc's own
-        computes them as they are.
-      narrow: products whose weights stay in 8 bits, because no kernel of bmc's own reads them in 16, or one that reads
-        8 takes fewer instructions.
-      whole: products whose weights stay f32, because no kernel of bmc's own reads them as f16.
-      left: dispatch functions that no kernel library takes, because a weight that it would pack is no constant.
-    """
-
-    pixels: frozenset[Shape] = frozenset()
-    copied: frozenset[Shape] = frozenset()
-    gathered: frozenset[Shape] = frozenset()
-    narrow: frozenset[Shape] = frozenset()
-    whole: frozenset[Shape] = frozenset()
-    left: frozenset[str] = frozenset()
-
-    def __or__(self, other: Decisions) -> Decisions:
-        names = [field.name for field in fields(self)]
-        return Decisions(*(getattr(self, name) | getattr(other, name) for name in names))
-
-
 @dataclass
 class Context:
     """The facts that accompany the IR through the rewrites for a target.
@@ -109,9 +78,9 @@ class Context:
       wide: the products that read them; set by `wide_weights`.
       exact_halves: the weights of f32 that are to be stored as f16 because that holds them exactly; None if
         none is to be.
-      halved: weights of f32 that are stored as f16; set by `halves` and `half_weights`.
+      halved: weights of f32 that are stored as f16; set by `half_precision` and `half_weights`.
       extended: the products that read those in f32; set by `half_weights`.
-      configs: the lowering configurations; set by `configs` and `own_kernels`.
+      configs: the lowering configurations; set by `lowering_configs` and `own_kernels`.
       taken: the dispatch functions that kernel libraries take; set by `kernel_libraries`.
     """
 

@@ -1,67 +1,68 @@
-"""All rewrites in the order in which they run, with the reason for each one's place."""
+"""All rewrites in the order in which they run: what each is for, and the reason for its place."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from bmc.iree import phases
-from bmc.rewrites import (
+from bmc.rewrites.context import Context
+from bmc.rewrites.iree import (
     alignments,
-    borders,
-    channels_last,
-    configs,
-    divisions,
-    gathers,
-    half_weights,
-    halves,
-    im2col,
-    kernel_libraries,
+    lowering_configs,
     mark_vectorized,
-    matmul_layout,
-    maxima,
-    own_kernels,
-    pads,
-    pixels,
-    planar,
-    quantized_maxima,
+    result_views,
     rounded_products,
-    rounding,
     scalar_operands,
     soft_fma,
     soft_halves,
-    split_channels,
-    views,
-    wide_weights,
+    strided_gathers,
 )
-from bmc.rewrites.context import Context
+from bmc.rewrites.kernels import kernel_libraries, own_kernels
+from bmc.rewrites.layout import (
+    channels_last,
+    channels_last_between,
+    copied_paddings,
+    im2col,
+    matmul_layout,
+    max_poolings,
+    padded_inputs,
+    planar,
+    split_channels,
+)
 from bmc.rewrites.model_pipeline import FOR_ALL
+from bmc.rewrites.quantization import divisions, half_precision, quantized_poolings, rounding
 from bmc.rewrites.rewrite import Rewrite
+from bmc.rewrites.weights import half_weights, wide_weights
 
 FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
-        "halves",
+        "half_precision",
         phases.PARAMETERS,
-        "After constants, which makes weights known by name, and before what depends on the types of products.",
-        halves.apply,
+        "A model computes in f16 what it would compute in f32.",
+        "After named_constants, which makes weights known by name, and before what depends on the types of products.",
+        half_precision.apply,
         lambda context: context.f16,
     ),
     Rewrite(
         "soft_halves",
         phases.PARAMETERS,
+        "Harts without f16 read and write it; models that compute in it are refused.",
         "Before other rewrites for the target, so that it refuses what the model does, and not what they make of it.",
         soft_halves.apply,
         soft_halves.applies,
     ),
     Rewrite(
-        "quantized_maxima",
+        "quantized_poolings",
         phases.PARAMETERS,
+        "Poolings between quantized layers read bytes and not floats.",
         "Before channels_last, so that the pooling and the image before it are turned as they then are.",
-        quantized_maxima.apply,
+        quantized_poolings.apply,
         lambda context: context.int8 and own_kernels.applies(context),
     ),
     Rewrite(
         "im2col",
         phases.PARAMETERS,
+        "Convolutions of one channel become matrix products, which IREE vectorizes.",
         "Before channels_last, which also stores the weights in the shape that im2col reads.",
         im2col.apply,
         faster=True,
@@ -69,50 +70,57 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "channels_last",
         phases.PARAMETERS,
+        "Convolutions have their channels last, which IREE vectorizes.",
         "While convolutions are linalg on whole tensors, so that its transpositions fuse with the ops between them.",
         channels_last.apply,
         faster=True,
     ),
     Rewrite(
-        "pixels",
+        "channels_last_between",
         phases.PARAMETERS,
+        "Nothing turns images around between such convolutions.",
         "After channels_last, which leaves turned images between convolutions, and before the rewrites of those.",
-        pixels.apply,
+        channels_last_between.apply,
         faster=True,
     ),
     Rewrite(
         "matmul_layout",
         phases.PARAMETERS,
+        "Matrix products read their operands in the order that is fastest.",
         "After the rewrites of convolutions, which turn some of them into matrix products.",
         matmul_layout.apply,
         faster=True,
     ),
     Rewrite(
-        "pads",
+        "padded_inputs",
         phases.PARAMETERS,
+        "Images are copied into their padding in whole rows.",
         "After the rewrites of convolutions, which read the padded image by its axes.",
-        pads.apply,
+        padded_inputs.apply,
         faster=True,
     ),
     Rewrite(
         "split_channels",
         phases.PARAMETERS,
+        "Products write the pixels of a transposed convolution where they belong.",
         "After matmul_layout, which puts the channels of weights last, and before planar, which may turn the result.",
         split_channels.apply,
         own_kernels.applies,
         faster=True,
     ),
     Rewrite(
-        "maxima",
+        "max_poolings",
         phases.PARAMETERS,
+        "Small maximum poolings become elementwise operations.",
         "After channels_last, because it expects channels behind pixels, and before planar, which may turn its slices.",
-        maxima.apply,
+        max_poolings.apply,
         own_kernels.applies,
         faster=True,
     ),
     Rewrite(
         "planar",
         phases.PARAMETERS,
+        "Images with few channels are stored as planes, so that vectors are full.",
         "After channels_last and pads, because it expects channels behind pixels, and paddings as they will be.",
         planar.apply,
         own_kernels.applies,
@@ -121,6 +129,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "wide_weights",
         phases.PARAMETERS,
+        "int8 weights that many rows read are stored in the 16 bits that they are multiplied in.",
         "After planar, which decides whether a product's lanes are channels.",
         wide_weights.apply,
         # Libraries get weights as they are.
@@ -130,51 +139,64 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "half_weights",
         phases.PARAMETERS,
+        "Weights that f16 holds exactly take half of the flash.",
         "After the rewrites of products, which read and turn weights of f32.",
         half_weights.apply,
         lambda context: context.exact_halves is not None,
     ),
     Rewrite(
-        "borders",
+        "copied_paddings",
         phases.PARAMETERS,
+        "A padding is copied only if no kernel reads through it.",
         "Last before dispatches are formed, once it is known which paddings convolutions read.",
-        borders.apply,
+        copied_paddings.apply,
         own_kernels.applies,
         faster=True,
     ),
     Rewrite(
         "rounding",
         phases.FLOW,
+        "Quantization rounds with one addition.",
         "After dispatches are formed, because IREE recognizes quantization by the ops this replaces.",
         rounding.apply,
     ),
     Rewrite(
         "divisions",
         phases.FLOW,
+        "Quantization divides with multiplications.",
         "After rounding, whose clamped quotients it recognizes.",
         divisions.apply,
         own_kernels.applies,
         faster=True,
     ),
-    Rewrite("alignments", phases.CONFIGURED, "As soon as kernels have bindings.", alignments.apply),
     Rewrite(
-        "views",
+        "alignments",
         phases.CONFIGURED,
+        "Kernels expect of their bindings no more alignment than the plan gives.",
+        "As soon as kernels have bindings.",
+        alignments.apply,
+    ),
+    Rewrite(
+        "result_views",
+        phases.CONFIGURED,
+        "Kernels write results into larger buffers directly, with vectors.",
         "Once results are stored to buffers, before those stores are vectorized.",
-        views.apply,
+        result_views.apply,
         faster=True,
     ),
     Rewrite(
-        "configs",
+        "lowering_configs",
         phases.CONFIGURED,
+        "IREE's kernels have the tile sizes that bmc or tuning.json chooses.",
         "After IREE has chosen tile sizes, before it applies them.",
-        configs.apply,
+        lowering_configs.apply,
         faster=True,
     ),
     Rewrite(
         "kernel_libraries",
         phases.CONFIGURED,
-        "After views, as own_kernels, and before it, because a library of the user's comes first.",
+        "Dispatches that a kernel library takes become calls of it.",
+        "After result_views, as own_kernels, and before it, because a library of the user's comes first.",
         kernel_libraries.apply,
         lambda context: bool(context.libraries),
         hides=True,
@@ -182,8 +204,9 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "own_kernels",
         phases.CONFIGURED,
-        "After views, which lets results be stored directly, and after configs, because a dispatch whose tile sizes"
-        " the user gives keeps IREE's kernel.",
+        "Dispatches that bmc has kernels for get those in place of IREE's.",
+        "After result_views, which lets results be stored directly, and after lowering_configs, because a dispatch"
+        " whose tile sizes the user gives keeps IREE's kernel.",
         own_kernels.apply,
         own_kernels.applies,
         faster=True,
@@ -192,12 +215,14 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "mark_vectorized",
         phases.VECTORIZED,
+        "IREE does not vectorize again.",
         "First after vectorization, which bmc runs itself: it tells IREE that this is done.",
         mark_vectorized.apply,
     ),
     Rewrite(
         "scalar_operands",
         phases.VECTORIZED,
+        "Factors that scale a whole vector stay scalars.",
         "After vectorization, which widens whole vectors, and before LLVM, which would shuffle them.",
         scalar_operands.apply,
         faster=True,
@@ -205,19 +230,22 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "rounded_products",
         phases.VECTORIZED,
+        "Products that decide about a whole number, or cancel, are not fused into sums.",
         "After vectorization, and before LLVM, which would fuse products into sums.",
         rounded_products.apply,
         rounded_products.applies,
     ),
     Rewrite(
-        "gathers",
+        "strided_gathers",
         phases.VECTORIZED,
+        "Gathers from buffers with gaps read the right elements.",
         "Last before LLVM, so that no later rewrite adds a gather.",
-        gathers.apply,
+        strided_gathers.apply,
     ),
     Rewrite(
         "soft_fma",
         phases.TARGETS,
+        "Harts without F have a fused multiply-add that rounds rightly.",
         "Once fused multiply-adds are LLVM intrinsics, before IREE links its own fmaf.",
         soft_fma.apply,
         lambda context: context.target.soft_float,

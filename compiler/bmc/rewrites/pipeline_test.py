@@ -17,8 +17,11 @@ class PipelineTest(unittest.TestCase):
 
     def test_a_rewrite_is_named_like_its_module(self) -> None:
         for rewrite in pipeline.PIPELINE:
-            self.assertEqual(rewrite.apply.__module__, f"bmc.rewrites.{rewrite.name}")
-            self.assertTrue(rewrite.why.endswith("."), rewrite.name)
+            package, _, module = rewrite.apply.__module__.rpartition(".")
+            self.assertEqual(module, rewrite.name)
+            self.assertTrue(package.startswith("bmc.rewrites."), package)
+            for sentence in (rewrite.purpose, rewrite.why):
+                self.assertRegex(sentence, r"^[\w-].*\.$", rewrite.name)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from bmc.iree.phases import Phase
-from bmc.rewrites.context import Decisions
 
 # What rewrites are given: Context or ModelContext.
 C = TypeVar("C")
@@ -17,14 +16,6 @@ def _always(_: object) -> bool:
     return True
 
 
-class Again(Exception):
-    """The rewrites for the target must run again, with `decisions` added to the context's."""
-
-    def __init__(self, decisions: Decisions) -> None:
-        super().__init__(decisions)
-        self.decisions = decisions
-
-
 @dataclass(frozen=True, slots=True)
 class Rewrite(Generic[C]):
     """One entry of the pipeline.
@@ -32,8 +23,10 @@ class Rewrite(Generic[C]):
     Attributes:
       name: name of its module.
       after: the phase whose IR it rewrites.
+      purpose: what it is for, in a sentence.
       why: the reason for its place, in a sentence or two.
-      apply: changes a module in place; raises BmcError for a mistake that the user must fix, or Again.
+      apply: changes a module in place; raises BmcError for a mistake that the user must fix, or Again
+        (decisions.py).
       applies: whether this model and target need the rewrite.
       hides: whether it hides what the phase's observers look for, so that it comes after them.
       faster: whether it is there only to make kernels faster or smaller; models work without it.
@@ -41,6 +34,7 @@ class Rewrite(Generic[C]):
 
     name: str
     after: Phase
+    purpose: str
     why: str
     apply: Callable[[Any, C], None]
     applies: Callable[[C], bool] = _always

@@ -16,7 +16,8 @@ from bmc.ir import ir_util
 from bmc.iree import phases
 from bmc.iree.phases import Phase
 from bmc.iree.tool import IreeTool
-from bmc.rewrites.rewrite import Again, C, Rewrite
+from bmc.rewrites.decisions import Again
+from bmc.rewrites.rewrite import C, Rewrite
 
 # Reads a module after a phase's rewrites without changing it.
 Observer = Callable[[Any], None]
@@ -149,8 +150,8 @@ def _text(module: Any) -> str:
 
 def describe(pipeline: tuple[Rewrite[Any], ...]) -> str:
     """Returns the pipeline as a Markdown table: each of IREE's phases, then the rewrites after it."""
-    rows = ["| Phase | Rewrite | Why here |", "| --- | --- | --- |"]
+    rows = ["| Phase | Rewrite | What for | Why here |", "| --- | --- | --- | --- |"]
     for phase in phases.PHASES:
-        rows.append(f"| **{phase.name}** | | {phase.holds} |")
-        rows += [f"| | `{r.name}` | {r.why} |" for r in pipeline if r.after is phase]
+        rows.append(f"| **{phase.name}** | | {phase.holds} | |")
+        rows += [f"| | `{r.name}` | {r.purpose} | {r.why} |" for r in pipeline if r.after is phase]
     return "\n".join(rows) + "\n"

@@ -44,7 +44,7 @@ def _refuse(_: Any, __: ModelContext) -> None:
     raise BmcError("refused", "this model is refused")
 
 
-_TRIVIAL = Rewrite("double", phases.INPUT, "Anywhere.", _double)
+_TRIVIAL = Rewrite("double", phases.INPUT, "A test.", "Anywhere.", _double)
 
 
 class RunnerTest(support.FolderTest):
@@ -80,11 +80,11 @@ class RunnerTest(support.FolderTest):
         self.assertIn("stablehlo.multiply", changed)
 
     def test_a_rewrite_that_does_not_apply_is_left_out(self) -> None:
-        never = Rewrite("never", phases.INPUT, "Never.", _fail, lambda _: False)
+        never = Rewrite("never", phases.INPUT, "A test.", "Never.", _fail, lambda _: False)
         self.assertIn("stablehlo.add", self.run_only(never))
 
     def test_stops_after_a_rewrite(self) -> None:
-        fails = Rewrite("fails", phases.INPUT, "Last.", _fail)
+        fails = Rewrite("fails", phases.INPUT, "A test.", "Last.", _fail)
         self.assertIn("multiply", self.run_only(_TRIVIAL, fails, stop_after="double"))
 
     def test_intermediates_are_kept_in_order(self) -> None:
@@ -96,8 +96,11 @@ class RunnerTest(support.FolderTest):
 
     def test_a_rewrite_that_fails_is_named_and_its_input_kept(self) -> None:
         for rewrite, words in (
-            (Rewrite("fails", phases.INPUT, "Last.", _fail), "a mistake in a rewrite"),
-            (Rewrite("breaks", phases.INPUT, "Last.", _break), "must be the last operation"),
+            (Rewrite("fails", phases.INPUT, "A test.", "Last.", _fail), "a mistake in a rewrite"),
+            (
+                Rewrite("breaks", phases.INPUT, "A test.", "Last.", _break),
+                "must be the last operation",
+            ),
         ):
             with self.subTest(rewrite.name):
                 with self.assertRaises(InternalError) as caught:
@@ -110,14 +113,15 @@ class RunnerTest(support.FolderTest):
                     self.assertIn("stablehlo.multiply", str(kept))
 
     def test_what_the_user_has_to_change_passes_through(self) -> None:
-        refuses = Rewrite("refuses", phases.INPUT, "Last.", _refuse)
+        refuses = Rewrite("refuses", phases.INPUT, "A test.", "Last.", _refuse)
         self.refuses("refused", "this model", call=lambda: self.run_only(refuses))
         self.assertFalse((self.folder / "reproducer").exists())
 
     def test_the_table_has_every_rewrite_under_its_phase(self) -> None:
         table = runner.describe((_TRIVIAL,)).splitlines()
         self.assertEqual(
-            table[2:4], ["| **input** | | the model as imported |", "| | `double` | Anywhere. |"]
+            table[2:4],
+            ["| **input** | | the model as imported | |", "| | `double` | A test. | Anywhere. |"],
         )
 
 

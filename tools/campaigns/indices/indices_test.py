@@ -21,7 +21,7 @@ _WITHOUT = """
 import os, tempfile
 from pathlib import Path
 import indices, numpy
-from bmc.rewrites import indices as rewrite
+from bmc.rewrites.meaning import index_bounds as rewrite
 rewrite.apply = lambda module: None
 with tempfile.TemporaryDirectory() as folder:
     calls = indices.host(Path(folder))

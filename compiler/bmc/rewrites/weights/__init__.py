@@ -1,0 +1,1 @@
+"""Rewrites that decide what constants are stored as, and by which name."""
