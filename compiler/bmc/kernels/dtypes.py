@@ -6,6 +6,6 @@ from __future__ import annotations
 BITS = {"f32": 32, "i32": 32, "f16": 16, "i16": 16, "i8": 8}
 # Bytes of an element, of types that have whole ones.
 WIDTHS = {dtype: bits // 8 for dtype, bits in BITS.items()}
-# Types of operands. In i16 there are only weights of int8 (rewrites/wide_weights.py).
+# Types of operands. In i16 there are only weights of int8 (rewrites/weights/wide_weights.py).
 TYPES = ("f32", "f16", "i32", "i8")
 FLOATS = ("f32", "f16")
