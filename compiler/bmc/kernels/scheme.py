@@ -65,5 +65,6 @@ SCHEMES = {
         Scheme("f32", "f16", "f32", "f32", "vfmacc"),
         Scheme("i8", "i8", "i16", "i32", "vwmacc"),
         Scheme("i8", "i16", "i16", "i32", "vwmacc"),
+        Scheme("i8x4", "i8x4", "i8x4", "i32", "vqdot"),
     )
 }
