@@ -16,14 +16,6 @@ from bmc.kernels.tree.assembly import Kernel
 
 
 class KernelCase(unittest.TestCase):
-    """A test case with harts that run kernels.
-
-    Attributes:
-      has_dots: whether harts have Zvqdotq.
-    """
-
-    has_dots = False
-
     def run_kernel(
         self, kernel: Kernel, data: list[Array], vlen: int
     ) -> tuple[Array, riscv.Machine]:
@@ -36,7 +28,6 @@ class KernelCase(unittest.TestCase):
         """Runs a kernel that changes those operands."""
         scratch = [np.full(kernel.scratch, 0x77, np.uint8)] if kernel.scratch else []
         machine = riscv.Machine(vlen, [*data, *scratch], writable={*written, len(data)})
-        machine.has_dots = self.has_dots
         machine.run(kernel.text, kernel.arguments)
         self.assertLessEqual(machine.written, set(kernel.clobbered))
         self.assertEqual(kernel.executed, machine.executed)

@@ -31,11 +31,6 @@ from riscv_scalars import Step, Trap
 
 # Instructions that may have a mask: loads of these, and sign extensions.
 _MASKED = re.compile("vl(e|se)(8|16|32)|vlsseg[2-8]e8|vsext")
-# Instructions that the assembler has no name for: format, opcode, funct3, and funct7, which is funct6 and no mask.
-_UNNAMED: dict[tuple[str, ...], str] = {
-    ("r", "0x57", "2", "0x59"): "vqdot.vv",
-    ("r", "0x57", "6", "0x59"): "vqdot.vx",
-}
 
 
 class Machine(Moves):
@@ -43,11 +38,9 @@ class Machine(Moves):
 
     Attributes:
       executed: how many instructions ran.
-      has_dots: whether it has Zvqdotq.
     """
 
     executed = 0
-    has_dots = False
 
     def run(
         self,
@@ -85,22 +78,13 @@ class Machine(Moves):
     def _load_text(self, text: str) -> None:
         self._lines, self._labels = [], dict[str, int]()
         for line in text.splitlines():
-            words = re.split(r"[ ,()]+", line.partition("#")[0].strip().rstrip(")"))
-            if words[0] == ".insn":
-                words = self._named(line, words)
+            words = re.split(r"[ ,()]+", line.strip().rstrip(")"))
             if words[0].endswith(":"):
                 self._labels[words[0][:-1]] = len(self._lines)
             else:
                 self._lines.append(words)
         self._decoded = {}
         self._set(self._length, self._bits, self._lmul, self._keeps)
-
-    def _named(self, line: str, words: list[str]) -> list[str]:
-        """Returns an instruction that is written as a number, by its name. A comment must say the same."""
-        name = _UNNAMED.get(tuple(words[1:5]))
-        to, first, second = words[5:]
-        self._require(line.endswith(f" # {name} {to}, {second}, {first}"), line, "no instruction")
-        return [str(name), to, second, first]
 
     def _instructions(self, words: list[str]) -> int:
         """Returns how many instructions the assembler makes of a line: two of most constants of more than 12 bits."""
@@ -166,8 +150,6 @@ class Machine(Moves):
             return self._multiply_floats(operation, kind, *words)
         if operation == "vwmacc":
             return self._multiply(kind, *words)
-        if name in ("vqdot.vv", "vqdot.vx") and self.has_dots:
-            return self._dot(kind, *words)
         if operation in MASKS:
             return self._compare(operation, kind, *words)
         if operation in BINARY:
@@ -300,19 +282,6 @@ class Machine(Moves):
             return lambda: write(sums + np.multiply(b, wide(integers[first]), dtype=wide))
         a = self._read(first, SIGNED[self._bits])
         return lambda: write(sums + np.multiply(a, b, dtype=wide))
-
-    def _dot(self, kind: str, to: str, first: str, second: str) -> Step:
-        """Adds to each number of 32 bits the products of the four int8 in one with those in another one."""
-        self._require(self._bits == 32, self._bits, "element width")
-        self._require(second[0] == kind[1], second, kind)
-        a, sums = self._read(first, np.int32), self._read(to, np.int32)
-        words, write = self._second(second, np.int32), self._write(to, np.int32)
-
-        def step() -> None:
-            one, other = (each.view(np.int8).reshape(-1, 4) for each in (a, words()))
-            write(sums + np.multiply(one, other, dtype=np.int32).sum(axis=1, dtype=np.int32))
-
-        return step
 
     def _convert(self, source: Any, result: Any, to: str, number: str) -> Step:
         """Converts numbers, of which those that are not wider have the current width."""

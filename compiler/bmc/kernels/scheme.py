@@ -67,6 +67,5 @@ SCHEMES = {
         Scheme("i8", "i16", "i16", "i32", "vwmacc"),
         # Products are added up in 16 bits, and sums of 32 of them in 32 (schedule/int4.py).
         Scheme("i8", "i4", "i8", "i32", "vwmacc"),
-        Scheme("i8x4", "i8x4", "i8x4", "i32", "vqdot"),
     )
 }

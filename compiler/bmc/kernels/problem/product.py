@@ -21,8 +21,6 @@ LARGEST_WINDOW = 7
 LARGEST_GAP = 24
 # And where there are fewer output channels than lanes, so that IREE would compute one number at a time.
 LARGEST_GAP_OF_FEW = 64
-# How many int8 are in a word.
-_WORD = 4
 
 
 class Unsupported(Exception):
@@ -177,36 +175,8 @@ class Product:
     def scheme(self) -> Scheme:
         """How its numbers are multiplied."""
         is_half = self.dtypes[A] == "f16" and has_only_halves(self.epilogue)
-        sums = "i32" if self.dtypes[A] in ("i8", "i8x4") else "f16" if is_half else "f32"
+        sums = "i32" if self.dtypes[A] == "i8" else "f16" if is_half else "f32"
         return SCHEMES[self.dtypes[A], self.dtypes[B], sums]
-
-    def in_words(self) -> Product:
-        """Returns the same product of words of four int8, which vqdot multiplies and adds up at once.
-
-        The types of its factors say that harts have Zvqdotq: only products of i8x4 have kernels with that instruction.
-        So this is for who knows that they have it, and that `a` and `b` begin at multiples of four bytes.
-
-        Four neighbors of a summed loop must be neighbors in both operands, and every word aligned. Weights [k, n] whose
-        lanes are n must be [k / 4, n, 4]. What stores them would pack them at build time, as rewrites/wide_weights.py
-        stores others in 16 bits, and only for such harts: on others that saves nothing.
-
-        A product without such words is returned as it is, and so is one of an image in anything else than zeros.
-        """
-        number = next((n for n, loop in enumerate(self.summed) if _has_words(loop)), None)
-        if self.dtypes[:RESULT] != ("i8", "i8") or number is None:
-            return self
-        loop = self.summed[number]
-        words = replace(
-            loop, extent=loop.extent // _WORD, strides=(_WORD, _WORD, *loop.strides[RESULT:])
-        )
-        summed = (*self.summed[:number], words, *self.summed[number + 1 :])
-        loops = (*self.loops, *self.grid, *summed)
-        moves = [loop.strides[operand] for loop in loops for operand in (A, B)]
-        if self.padding is not None:
-            moves.append(self.padding.offset)
-        if any(move % _WORD for move in moves) or (self.padding is not None and self.padding.value):
-            return self
-        return replace(self, dtypes=("i8x4", "i8x4", *self.dtypes[RESULT:]), summed=summed)
 
     @property
     def is_contiguous(self) -> bool:
@@ -230,11 +200,6 @@ class Product:
     def strided(self) -> dict[int, int]:
         """Bytes between neighboring lanes of results, by their numbers, if they are no neighbors there."""
         return strided(self.dtypes, self.lanes, (RESULT, *stored(self.epilogue)))
-
-
-def _has_words(loop: Loop) -> bool:
-    """Whether a summed loop of int8 visits whole words in both operands, none of which crosses the edge of an image."""
-    return loop.strides[:RESULT] == (1, 1) and loop.extent % _WORD == 0 and not any(loop.steps)
 
 
 def strided(dtypes: tuple[str, ...], lanes: Loop, operands: Iterable[int]) -> dict[int, int]:

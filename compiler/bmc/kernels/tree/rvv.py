@@ -11,7 +11,7 @@ from __future__ import annotations
 from bmc.kernels.dtypes import FLOATS
 
 # What loads a number into a register, by its type in memory.
-_SCALAR_LOADS = {"f32": "flw", "f16": "flh", "i32": "lw", "i8x4": "lw", "i8": "lb"}
+_SCALAR_LOADS = {"f32": "flw", "f16": "flh", "i32": "lw", "i8": "lb"}
 _INTEGER_LOADS = {8: "lb", 16: "lh", 32: "lw", 64: "ld"}
 
 
@@ -209,11 +209,6 @@ def binary_immediate(mnemonic: str, to: str, one: str, value: int) -> str:
 def multiply_add(mnemonic: str, to: str, factor: str, other: str) -> str:
     """Multiplies a vector or number with a vector, and adds it to a vector."""
     kind = {"v": "v", "f": "f"}.get(factor[0], "x")
-    if mnemonic == "vqdot":
-        # IREE's assembler has no name for this instruction of Zvqdotq, whose vector comes first.
-        funct3 = {"v": 2, "x": 6}[kind]
-        name = f"vqdot.v{kind} {to}, {other}, {factor}"
-        return f".insn r 0x57, {funct3}, 0x59, {to}, {factor}, {other} # {name}"
     return f"{mnemonic}.v{kind} {to}, {factor}, {other}"
 
 
