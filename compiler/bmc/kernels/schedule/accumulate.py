@@ -137,7 +137,7 @@ class Accumulate:
         total = 0.0
         for count, rows, out_of_bounds in self._borders.blocks(most):
             free = (
-                depthwise.weights(lmul, REGISTERS - rows * lmul, scheme.widens)
+                depthwise.weight_groups(lmul, REGISTERS - rows * lmul, scheme.widens)
                 if self._shares
                 else 0
             )
