@@ -1,11 +1,11 @@
-"""The types of numbers in memory."""
+"""Element types, by name: f32, i32, f16, i16 and i8."""
 
 from __future__ import annotations
 
 # Bits of an element.
 BITS = {"f32": 32, "i32": 32, "f16": 16, "i16": 16, "i8": 8}
-# Bytes of an element, of types that have whole ones.
+# Bytes of an element.
 WIDTHS = {dtype: bits // 8 for dtype, bits in BITS.items()}
-# Types of operands. In i16 there are only weights of int8 (rewrites/wide_weights.py).
+# Types of operands. i16 is not one of them: only widened int8 is i16 (schedule/widen.py, rewrites/wide_weights.py).
 TYPES = ("f32", "f16", "i32", "i8")
 FLOATS = ("f32", "f16")
