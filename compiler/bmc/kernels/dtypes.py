@@ -1,4 +1,4 @@
-"""The types of numbers in memory.
+"""Element types, by name: f32, i32, f16, i16, i8 and i4.
 
 Numbers of i4 are weights of matrix products, -8 to 7, two in a byte. A lane has 32 neighbors of the sum in a group of
 16 bytes, and a byte has two neighbors, the first one in its low half. Bytes of neighboring lanes are neighbors:
@@ -16,6 +16,7 @@ from __future__ import annotations
 BITS = {"f32": 32, "i32": 32, "f16": 16, "i16": 16, "i8": 8, "i4": 4}
 # Bytes of an element, of types that have whole ones.
 WIDTHS = {dtype: bits // 8 for dtype, bits in BITS.items() if bits % 8 == 0}
-# Types of operands that MLIR has. In i16 there are only weights of int8 (rewrites/weights/wide_weights.py).
+# Types of operands that MLIR has. i16 is not one of them: only widened int8 is i16 (schedule/widen.py,
+# rewrites/weights/wide_weights.py). Neither is i4.
 TYPES = ("f32", "f16", "i32", "i8")
 FLOATS = ("f32", "f16")

@@ -1,4 +1,4 @@
-"""How the numbers of a product are multiplied: one row for each combination of types."""
+"""Types in which products are multiplied and accumulated: one row for each supported combination."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from bmc.kernels.dtypes import BITS, FLOATS
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """One combination.
+    """A combination of types.
 
     Attributes:
-      a: type in memory of the operand that is broadcast, or has lanes as well.
-      b: type in memory of the operand that is loaded as a vector.
-      factor: type of both as they are multiplied.
-      accumulator: type of the sums.
-      multiply: mnemonic that multiplies, and adds to sums.
+      a, b: types of the operands in memory.
+      factor: type of both operands when they are multiplied.
+      accumulator: type of the accumulators.
+      multiply: mnemonic of the multiply-accumulate instruction.
     """
 
     a: str
@@ -31,27 +30,27 @@ class Scheme:
 
     @property
     def bits(self) -> int:
-        """Bits of a sum, and of what is computed from it."""
+        """Bits of an element of accumulators and of the epilogue."""
         return BITS[self.accumulator]
 
     @property
     def widens(self) -> bool:
-        """Whether sums are wider than what is multiplied."""
+        """Whether the multiply-accumulate instruction widens."""
         return BITS[self.accumulator] > BITS[self.factor]
 
     @property
     def extends_a(self) -> bool:
-        """Whether `a` becomes wider when it is loaded, by an instruction of its own."""
+        """Whether scalars of `a` need an instruction that widens them after the load."""
         return self.is_float and self.a != self.factor
 
     @property
     def extends_floats(self) -> bool:
-        """Whether floats of `b` become wider when they are loaded."""
+        """Whether `b` is floats that are widened after the load."""
         return self.is_float and BITS[self.b] < BITS[self.factor]
 
     @property
     def extends_integers(self) -> bool:
-        """Whether integers of `b` become wider when they are loaded."""
+        """Whether `b` is integers that are widened after the load."""
         return not self.is_float and BITS[self.b] < BITS[self.factor]
 
 

@@ -1,4 +1,4 @@
-"""Registers with what an epilogue needs all the time."""
+"""Scalar registers with the constants of an epilogue, which are set once, before all loops."""
 
 from __future__ import annotations
 
@@ -10,38 +10,39 @@ from bmc.kernels.problem.product import Node
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 
-# Registers by the type and the bits of what is in them.
+# Register of each constant, by its dtype and bits.
 Constants = dict[tuple[str, int], str]
-# Operations that round as the register vxrm says.
+# Operations whose rounding mode is in the CSR vxrm.
 _ROUNDING = {"requantize", "rounding_shift", "fixed_multiply"}
 
 
 def floats(nodes: tuple[Node, ...]) -> list[tuple[str, int]]:
-    """Returns the types and bits of the constants that are floats, each once."""
+    """Returns the distinct float constants, as their dtype and bits."""
     constants = (node for node in nodes if node.op == "constant" and node.dtype in FLOATS)
-    found = ((node.dtype, bits_of(node)) for node in constants)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys((node.dtype, bits_of(node)) for node in constants))
 
 
 def hoisted(
-    out: Assembly, nodes: tuple[Node, ...], most: int, kept: int | None = None
+    out: Assembly, nodes: tuple[Node, ...], max_floats: int, reserved: int | None = None
 ) -> Constants:
-    """Emits what an epilogue needs once: its rounding mode, and what sets registers to its constants.
+    """Emits the rounding mode and the constants of an epilogue.
 
     Args:
-      out: receives the text.
+      out: receives the instructions.
       nodes: the epilogue.
-      most: registers for floats, at most.
-      kept: integer registers that stay free; None leaves all integers to be set where they are read.
+      max_floats: float registers for constants, at most. Other floats are set where they are read.
+      reserved: integer registers that must stay free. None sets all integers where they are read.
+
+    Returns:
+      the registers of the constants.
     """
     if any(node.op in _ROUNDING for node in nodes):
-        # To nearest, and up in the middle.
         out.emit(rvv.round_to_nearest_up())
-    constants = {each: out.take_float() for each in floats(nodes)[:most]}
+    constants = {each: out.take_float() for each in floats(nodes)[:max_floats]}
     for (dtype, bits), register in constants.items():
         set_float(out, register, dtype, bits)
-    for value in _integers(nodes) if kept is not None else ():
-        if out.left <= (kept or 0):
+    for value in _integers(nodes) if reserved is not None else ():
+        if out.left <= (reserved or 0):
             break
         constants["i32", value] = out.register()
         out.set(constants["i32", value], value)
@@ -49,25 +50,25 @@ def hoisted(
 
 
 def _integers(nodes: tuple[Node, ...]) -> list[int]:
-    """Returns the integers that are in no instruction, those that most nodes read first."""
-    found = collections.Counter(
+    """Returns the integer constants that do not fit into immediates, the most used one first."""
+    uses = collections.Counter(
         int(nodes[arg].value)
         for node in nodes
         for arg in node.args
         if nodes[arg].op == "constant" and nodes[arg].dtype == "i32"
     )
-    return [value for value, _ in found.most_common() if not -16 <= value < 32]
+    return [value for value, _ in uses.most_common() if not -16 <= value < 32]
 
 
 def bits_of(constant: Node) -> int:
-    """Returns the bits of a constant that is a float."""
-    integer, number = ("<h", "<e") if constant.dtype == "f16" else ("<i", "<f")
-    (bits,) = struct.unpack(integer, struct.pack(number, constant.value))
+    """Returns the bits of a float constant, as a signed integer."""
+    integer, floating = ("<h", "<e") if constant.dtype == "f16" else ("<i", "<f")
+    (bits,) = struct.unpack(integer, struct.pack(floating, constant.value))
     return int(bits)
 
 
 def set_float(out: Assembly, register: str, dtype: str, bits: int) -> None:
-    """Emits a constant."""
-    with out.registers(1) as (number,):
-        out.set(number, bits)
-        out.emit(rvv.float_of_bits(dtype, register, number))
+    """Emits the float constant with the bits `bits` into a float register."""
+    with out.registers(1) as (integer,):
+        out.set(integer, bits)
+        out.emit(rvv.float_of_bits(dtype, register, integer))

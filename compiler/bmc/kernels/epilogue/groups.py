@@ -1,4 +1,4 @@
-"""The groups of vector registers that an epilogue may use."""
+"""Allocates the vector register groups of an epilogue."""
 
 from __future__ import annotations
 
@@ -9,32 +9,34 @@ from bmc.kernels.problem.product import Unsupported
 
 @dataclass
 class Groups:
-    """Free groups in ascending order, and how many were in use at a time.
+    """Allocates groups, the highest one first: v0 stays free for masks as long as possible.
 
-    The highest is taken first, so that v0 stays free for masks where that is possible.
+    Attributes:
+      free: numbers of the free groups, in ascending order.
+      peak: how many groups were in use at once, at most.
     """
 
     free: list[int]
-    most: int = 0
+    peak: int = 0
 
     def __post_init__(self) -> None:
-        self._all = len(self.free)
+        self._count = len(self.free)
 
     def take(self) -> int:
         if not self.free:
-            raise Unsupported("an epilogue with so many values")
+            raise Unsupported("an epilogue with too many live values")
         group = self.free.pop()
-        self._note(0)
+        self._track(0)
         return group
 
     def give(self, group: int) -> None:
         self.free = sorted([*self.free, group])
 
     def use_mask(self) -> None:
-        """Takes v0 for a moment."""
+        """Reserves v0 for the mask of one operation."""
         if 0 not in self.free:
-            raise Unsupported("a comparison among so many values")
-        self._note(1)
+            raise Unsupported("a comparison among too many live values")
+        self._track(1)
 
-    def _note(self, more: int) -> None:
-        self.most = max(self.most, self._all - len(self.free) + more)
+    def _track(self, extra: int) -> None:
+        self.peak = max(self.peak, self._count - len(self.free) + extra)

@@ -14,10 +14,10 @@ class GroupsTest(unittest.TestCase):
         self.assertEqual([groups.take(), groups.take()], [2, 1])
         groups.give(2)
         self.assertEqual(groups.take(), 2)
-        self.assertEqual(groups.most, 2)
+        self.assertEqual(groups.peak, 2)
         # v0 counts as long as it holds a mask.
         groups.use_mask()
-        self.assertEqual(groups.most, 3)
+        self.assertEqual(groups.peak, 3)
 
     def test_none_is_left(self) -> None:
         groups = Groups([0])

@@ -1,4 +1,4 @@
-"""Computes what becomes of a row of sums, in groups of vector registers."""
+"""Writes the epilogue of one row: its nodes in order, from the accumulator to the store of the result."""
 
 from __future__ import annotations
 
@@ -16,20 +16,16 @@ from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes, transfer
 
-# Read from registers of their own.
+# Operations whose values are in scalar registers, not in vectors.
 _SCALARS = {"constant", "scalar"}
 
 
 @functools.cache
 def temporaries(nodes: tuple[Node, ...], lmul: int, stores: bool = True) -> int:
-    """Returns how many groups of `lmul` registers an epilogue needs besides that of the sums; `stores` as in emit().
-
-    Raises:
-      Unsupported: it contains what no instruction computes.
-    """
+    """Returns how many groups of `lmul` registers an epilogue needs besides the accumulator; `stores` as in emit()."""
     groups = Groups(list(range(32)))
     Epilogue(Assembly(0), nodes, 0, groups, lambda _: "", Lanes(0, lmul, ""), {}).write(stores)
-    return groups.most
+    return groups.peak
 
 
 def emit(
@@ -42,30 +38,29 @@ def emit(
     constants: Constants,
     stores: bool = True,
 ) -> None:
-    """Emits the epilogue of one row and the store of its result. Elements have the bits of `lanes` before and
-    after it.
+    """Emits the epilogue of one row and the store of its result. SEW is `lanes.bits` before and after it.
 
     Args:
-      out: receives the text.
-      nodes: the epilogue.
-      group: number of the sums' group.
-      free: groups that may be overwritten, at least as many as temporaries() returns, the lowest among them.
-      addresses: returns the register with an operand's address for this row; it may emit what loads it.
-      lanes: the groups' shape.
+      out, nodes: the receiver of the instructions, and the epilogue.
+      group: number of the accumulator, in groups of registers.
+      free: groups that may be overwritten: as many as temporaries() returns, and with group 0 for masks.
+      addresses: returns the register with an operand's address for this row, and may emit the instructions for it.
+      lanes: shape of the groups.
       constants: registers with constants.
-      stores: whether the result is stored; otherwise it is in the sums' group, if these are its first argument.
+      stores: whether to store the result. Otherwise it replaces the accumulator if that is the first argument.
     """
     Epilogue(out, nodes, group, Groups(sorted(free)), addresses, lanes, constants).write(stores)
 
 
 @dataclass
 class Epilogue:
-    """Writes the epilogue of one row; arguments are those of emit().
+    """Writes the epilogue of one row.
 
     Attributes:
-      kept: numbers of the values that are also needed for other rows.
-      ahead: bytes from an address to a scalar of this row, by its operand.
-      held: the group of each value that is still needed.
+      out, nodes, group, groups, addresses, lanes, constants: as in emit().
+      shared: nodes whose groups other rows need too.
+      scalar_offsets: bytes from the address of an operand to the scalar of this row, by operand.
+      held: the group of each live value, by node.
     """
 
     out: Assembly
@@ -75,8 +70,8 @@ class Epilogue:
     addresses: Callable[[int], str]
     lanes: Lanes
     constants: Constants
-    kept: frozenset[int] = frozenset()
-    ahead: Mapping[int, int] = field(default_factory=dict)
+    shared: frozenset[int] = frozenset()
+    scalar_offsets: Mapping[int, int] = field(default_factory=dict)
     held: dict[int, int] = field(default_factory=dict)
 
     @functools.cached_property
@@ -84,67 +79,69 @@ class Epilogue:
         return last_readers(self.nodes)
 
     def write(self, stores: bool) -> None:
+        """Emits all nodes."""
         for number in range(len(self.nodes)):
             self.compute(number)
         if stores:
             self.store()
 
-    def store(self, ends: bool = True) -> None:
-        """Emits the store of the result; `ends` is whether elements are as wide as before afterwards in any case."""
+    def store(self, restores_width: bool = True) -> None:
+        """Emits the store of the result. If not `restores_width`, SEW stays 8 after requantize."""
         result = replace(self.nodes[-1], operand=RESULT)
-        self._store(len(self.nodes) - 1, result, keep=False, ends=ends or result.op != "requantize")
+        restores = restores_width or result.op != "requantize"
+        self._store(len(self.nodes) - 1, result, keep=False, restores_width=restores)
 
     def compute(self, number: int) -> None:
         """Emits one of the nodes."""
         node = self.nodes[number]
         if node.op == "store":
             (arg,) = node.args
-            dies = self._last[arg] == number
-            self._store(arg, node, keep=not dies)
-            if dies:
+            is_last_use = self._last[arg] == number
+            self._store(arg, node, keep=not is_last_use)
+            if is_last_use:
                 self.groups.give(self.held.pop(arg))
         elif node.op == "requantize":
-            clip([self], number)
+            requantize([self], number)
         elif node.args and (node.op != "lookup" or number < len(self.nodes) - 1):
-            # The last lookup is loaded as it is stored.
+            # _store() emits a lookup that is the result: the loaded bytes are stored as they are.
             vectors, sources = self._sources(node)
-            dying = self._dying(number, vectors)
-            target = dying[0] if dying else self.groups.take()
+            dead = self._dead(number, vectors)
+            target = dead[0] if dead else self.groups.take()
             self._operate(node, target, sources, vectors)
             self._settle(number, vectors, target)
 
-    def begin_clip(self, number: int) -> tuple[str, str]:
-        """Returns the group that is clipped, and the one with its shifts, "" if they are no vector."""
+    def begin_requantize(self, number: int) -> tuple[str, str]:
+        """Prepares a requantize; returns the register it works on, and the one with shifts, "" if they are a scalar."""
         node = self.nodes[number]
         vectors, sources = self._sources(node)
-        dying = self._dying(number, vectors)
-        target = dying[0] if dying else self.groups.take()
+        dead = self._dead(number, vectors)
+        target = dead[0] if dead else self.groups.take()
         self._settle(number, vectors, target)
         return self._name(target), self._name(sources[-1]) if len(sources) > 1 else ""
 
     def _sources(self, node: Node) -> tuple[list[int], list[int]]:
-        """Returns the arguments that an operation reads from vectors, and their groups."""
-        vectors = self._in_vectors(node)
+        """Returns the arguments of a node that are vectors, and their groups."""
+        vectors = self._vector_args(node)
         return vectors, [self.vector(arg) for arg in vectors]
 
-    def _dying(self, number: int, vectors: list[int]) -> list[int]:
-        """Returns the groups that nothing needs after a node."""
-        dying = [arg for arg in vectors if self._last[arg] == number and arg not in self.kept]
-        return list(dict.fromkeys(self.held[arg] for arg in dying))
+    def _dead(self, number: int, vectors: list[int]) -> list[int]:
+        """Returns the groups of arguments that are dead after a node."""
+        dead = [arg for arg in vectors if self._last[arg] == number and arg not in self.shared]
+        return list(dict.fromkeys(self.held[arg] for arg in dead))
 
     def _settle(self, number: int, vectors: list[int], target: int) -> None:
-        """Gives back the groups that nothing needs after a node, whose value is in another one."""
-        dying = self._dying(number, vectors)
+        """Frees the groups that are dead after a node, whose value is in the group `target`."""
+        dead = self._dead(number, vectors)
         for arg in vectors:
-            if self._last[arg] == number and arg not in self.kept:
+            if self._last[arg] == number and arg not in self.shared:
                 self.held.pop(arg, None)
-        for group in dying:
+        for group in dead:
             if group != target:
                 self.groups.give(group)
         self.held[number] = target
 
-    def _in_vectors(self, node: Node) -> list[int]:
-        """Returns which arguments an operation reads from vectors; one at least."""
+    def _vector_args(self, node: Node) -> list[int]:
+        """Returns the arguments of a node that are vectors; if there is none, a scalar that is splatted."""
         ops = {arg: self.nodes[arg].op for arg in node.args}
         vectors = [arg for arg in node.args if ops[arg] not in _SCALARS]
         if vectors:
@@ -155,7 +152,7 @@ class Epilogue:
         return [arg for arg in node.args if arg == scalars[0]]
 
     def vector(self, number: int) -> int:
-        """Returns the group of a value. It is loaded when its first reader comes."""
+        """Returns the group of a value, which is loaded when it is first read."""
         if number not in self.held:
             node = self.nodes[number]
             if node.op == "sum":
@@ -168,13 +165,14 @@ class Epilogue:
                 to, source = self._name(self.held[number]), self.scalar(node)
                 self.out.emit(rvv.splat_number(node.dtype, to, source))
             else:
-                raise Unsupported(f"a result that is a {node.op}")
+                raise Unsupported(f"an epilogue whose result is a {node.op}")
         return self.held[number]
 
     def _name(self, group: int) -> str:
         return f"v{group * self.lanes.lmul}"
 
     def _operate(self, node: Node, target: int, sources: list[int], vectors: list[int]) -> None:
+        """Emits a node; `sources` are the groups of its arguments in `vectors`."""
         to, first = self._name(target), self._name(sources[0])
         if node.op == "lookup":
             narrow = self.groups.take()
@@ -188,7 +186,7 @@ class Epilogue:
             return
         op = OPS[node.op]
         if op.mnemonic or op.limits:
-            self._combine(op, node, target, sources, vectors)
+            self._binary(op, node, target, sources, vectors)
             return
         if not op.lines:
             if target != sources[0]:
@@ -198,34 +196,33 @@ class Epilogue:
             raise Unsupported(f"{op.name} of a constant")
         if op.uses_mask:
             self.groups.use_mask()
-        names = [self._name(source) for source in sources]
         for line in op.lines:
-            self.out.emit(line.format(*names, to=to))
+            self.out.emit(line.format(*map(self._name, sources), to=to))
 
-    def _combine(
+    def _binary(
         self, op: Op, node: Node, target: int, sources: list[int], vectors: list[int]
     ) -> None:
-        """Emits an operation of two vectors, or of a vector and a constant or scalar."""
+        """Emits an operation with two arguments: two vectors, or a vector and a constant or scalar."""
         to, first = self._name(target), self._name(sources[0])
-        places = [n for n, arg in enumerate(node.args) if arg not in vectors]
-        if not places:
+        scalar_args = [n for n, arg in enumerate(node.args) if arg not in vectors]
+        if not scalar_args:
             if op.limits:
-                self._choose(op.name, target, *sources)
+                self._maximum(op.name, target, *sources)
             else:
                 self.out.emit(rvv.binary(op.mnemonic, to, first, self._name(sources[-1])))
             return
-        number = self.nodes[node.args[places[0]]]
+        number = self.nodes[node.args[scalar_args[0]]]
         is_constant = number.op == "constant"
         if op.limits:
             if not is_constant or math.isnan(number.value):
-                raise Unsupported(f"{op.name} with what may be a NaN")
+                raise Unsupported(f"{op.name} with a scalar that may be a NaN")
             self.groups.use_mask()
             limit = self.scalar(number)
             self.out.emit(rvv.binary(op.limits, "v0", first, limit))
             self.out.emit(rvv.choose(to, first, limit))
             return
         mnemonic = op.mnemonic
-        if places[0] == 0 and not op.commutes:
+        if scalar_args[0] == 0 and not op.commutes:
             if not op.reversed:
                 raise Unsupported(f"{op.name} of a constant")
             mnemonic = op.reversed
@@ -234,11 +231,12 @@ class Epilogue:
         else:
             self.out.emit(rvv.binary(mnemonic, to, first, self.scalar(number)))
 
-    def _choose(self, op: str, target: int, one: int, other: int) -> None:
-        """Emits the larger or smaller one of two floats, or the NaN of the two."""
-        if target == other:
-            one, other = other, one
-        to, x, y = (self._name(group) for group in (target, one, other))
+    def _maximum(self, op: str, target: int, x_group: int, y_group: int) -> None:
+        """Emits the larger or smaller of two floats, and a NaN if one of them is a NaN."""
+        # y is read last, so it must not be the target.
+        if target == y_group:
+            x_group, y_group = y_group, x_group
+        to, x, y = (self._name(group) for group in (target, x_group, y_group))
         limits = (x, y) if op == "maximumf" else (y, x)
         self.groups.use_mask()
         self.out.emit(rvv.binary("vmfle", "v0", *limits))
@@ -247,12 +245,12 @@ class Epilogue:
         self.out.emit(rvv.choose(to, to, y))
 
     def _multiply_add(self, node: Node, target: int) -> None:
-        """Emits x * y + z, of which one factor is a constant, rounded once."""
+        """Emits a fused x * constant + z."""
         *factors, added = node.args
         vectors = [arg for arg in factors if self.nodes[arg].op not in _SCALARS]
         constants = [self.nodes[arg] for arg in factors if self.nodes[arg].op == "constant"]
         if len(vectors) != 1 or len(constants) != 1 or added not in self.held:
-            raise Unsupported("fma of other operands than two vectors and a constant")
+            raise Unsupported("fma of operands other than two vectors and a constant")
         to, number = self._name(target), self.scalar(constants[0])
         x, z = self.held[vectors[0]], self.held[added]
         if target == x:
@@ -263,7 +261,7 @@ class Epilogue:
         self.out.emit(rvv.multiply_add("vfmacc", to, number, self._name(x)))
 
     def scalar(self, node: Node) -> str:
-        """Returns a register with a constant or scalar, for the next instructions."""
+        """Returns a register with a constant or scalar, which is valid until the next register is taken."""
         is_float, is_loaded = node.dtype in FLOATS, node.op == "scalar"
         if node.value == 0 and not is_float and not is_loaded:
             return "zero"
@@ -274,17 +272,17 @@ class Epilogue:
             with self.out.registers(1) as (register,):
                 if is_loaded:
                     address = self.addresses(node.operand)
-                    ahead = self.ahead.get(node.operand, 0)
-                    self.out.emit(rvv.load_number(node.dtype, register, ahead, address))
+                    offset = self.scalar_offsets.get(node.operand, 0)
+                    self.out.emit(rvv.load_number(node.dtype, register, offset, address))
                 else:
                     self.out.set(register, bits)
                 return register
         name = self.out.take_float()
         self.out.give_float(name)
         if is_loaded:
-            ahead = self.ahead.get(node.operand, 0)
+            offset = self.scalar_offsets.get(node.operand, 0)
             address = self.addresses(node.operand)
-            self.out.emit(rvv.load_number(node.dtype, name, ahead, address))
+            self.out.emit(rvv.load_number(node.dtype, name, offset, address))
             if self._is_half(node):
                 self.out.emit(rvv.half_to_float(name, name))
         else:
@@ -292,6 +290,7 @@ class Epilogue:
         return name
 
     def _load(self, node: Node, group: int) -> None:
+        """Emits the load of a node's operand, widened to 32 bits if it is i8, or f16 in an epilogue of f32."""
         lmul = self.lanes.lmul
         to = group * lmul
         is_half = self._is_half(node)
@@ -300,12 +299,12 @@ class Epilogue:
             return
         parts = 2 if is_half else 4
         if lmul >= parts:
-            # The narrow elements may be in the last part of the wide ones' group.
+            # RVV allows the source of a widening to overlap the highest part of the destination.
             narrow = to + lmul - lmul // parts
         else:
-            other = self.groups.take()
-            narrow = other * lmul
-            self.groups.give(other)
+            y_group = self.groups.take()
+            narrow = y_group * lmul
+            self.groups.give(y_group)
         if is_half:
             self.lanes.use(self.out, 16)
         self._transfer(False, 32 // parts, narrow, node.operand)
@@ -316,17 +315,17 @@ class Epilogue:
             self.out.emit(rvv.extend(4, f"v{to}", f"v{narrow}"))
 
     def _is_half(self, node: Node) -> bool:
-        """Whether elements are f16 in memory, and f32 where they are computed with."""
+        """Whether a node's elements are f16 in memory and f32 in registers."""
         return node.dtype == "f16" and self.lanes.bits == 32
 
     def _look_up(self, node: Node, index: int, to: int) -> None:
-        """Emits the load of a group of bytes from a table, which may be the lowest part of the index's group."""
+        """Emits the load of bytes from a table at int32 indices; `to` may be the group of the indices."""
         self.lanes.use(self.out, 8)
         address = self.addresses(node.operand)
         self.out.emit(rvv.look_up(self._name(to), address, self._name(index)))
 
-    def _store(self, number: int, node: Node, keep: bool, ends: bool = True) -> None:
-        """Emits the store of a value to a node's operand; `keep` says that the value is needed again."""
+    def _store(self, number: int, node: Node, keep: bool, restores_width: bool = True) -> None:
+        """Emits the store of value `number` to the operand of `node`; `keep` is whether the value stays live."""
         if self.nodes[number].op == "lookup" and number not in self.held:
             group = self.vector(self.nodes[number].args[0])
             self._look_up(self.nodes[number], group, group)
@@ -348,7 +347,7 @@ class Epilogue:
             self.out.emit(rvv.truncate(self._name(narrow), source))
             source = self._name(narrow)
         self._transfer(True, 16 if is_half else 8, narrow * self.lanes.lmul, node.operand)
-        if ends:
+        if restores_width:
             self.lanes.use(self.out, 32)
         if keep:
             self.groups.give(narrow)
@@ -358,46 +357,43 @@ class Epilogue:
         transfer(self.out, store, bits, register, operand, address, self.lanes)
 
 
-def clip(rows: list[Epilogue], number: int) -> None:
-    """Emits the divisions, additions and limits of a node that is "requantize", for several rows at a time.
-
-    The elements are as narrow as the result's afterwards.
-    """
+def requantize(rows: list[Epilogue], number: int) -> None:
+    """Emits a requantize node for several rows, which share the changes of SEW; SEW is 8 afterwards."""
     first = rows[0]
     out, lanes, nodes = first.out, first.lanes, first.nodes
     shift, zero, low, high = (nodes[arg] for arg in nodes[number].args[1:])
     registers = []
     for row in rows:
-        register, shifts = row.begin_clip(number)
+        register, shifts = row.begin_requantize(number)
         registers.append(register)
         if shifts:
             out.emit(rvv.binary("vssra", register, register, shifts))
             shift = Node("constant", "i32", value=0)
 
-    def all_rows(line: Callable[[str, str], str]) -> None:
+    def each_row(instruction: Callable[[str], str]) -> None:
         for register in registers:
-            out.emit(line(register, register))
+            out.emit(instruction(register))
 
     lanes.use(out, 16)
     if shift.op == "constant":
         bits = int(shift.value)
-        all_rows(lambda to, source: rvv.clip(to, source, bits))
+        each_row(lambda register: rvv.clip(register, register, bits))
     else:
         for row, register in zip(rows, registers, strict=True):
             out.emit(rvv.clip(register, register, row.scalar(shift)))
     if -16 <= zero.value < 16:
         if zero.value:
             added = int(zero.value)
-            all_rows(lambda to, source: rvv.binary_immediate("vsadd", to, source, added))
+            each_row(lambda register: rvv.binary_immediate("vsadd", register, register, added))
     else:
-        number_ = first.scalar(zero)
-        all_rows(lambda to, source: rvv.binary("vsadd", to, source, number_))
+        offset = first.scalar(zero)
+        each_row(lambda register: rvv.binary("vsadd", register, register, offset))
     lanes.use(out, 8)
-    all_rows(lambda to, source: rvv.clip(to, source, 0))
-    # The ends of an int8 are limits already.
+    each_row(lambda register: rvv.clip(register, register, 0))
+    # vnclip has limited the values to the range of int8.
     if low.value > -128:
-        least = first.scalar(low)
-        all_rows(lambda to, source: rvv.binary("vmax", to, source, least))
+        lower = first.scalar(low)
+        each_row(lambda register: rvv.binary("vmax", register, register, lower))
     if high.value < 127:
-        most = first.scalar(high)
-        all_rows(lambda to, source: rvv.binary("vmin", to, source, most))
+        upper = first.scalar(high)
+        each_row(lambda register: rvv.binary("vmin", register, register, upper))

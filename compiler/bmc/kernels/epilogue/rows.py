@@ -1,6 +1,6 @@
-"""Computes what becomes of the sums of several rows at a time.
+"""Writes the epilogue of all rows of a row block.
 
-What is the same for all rows is loaded once, and elements change their width once, as far as there are registers.
+Operands that all rows share are loaded once, and vsetvli changes the element width once, if there are enough registers.
 """
 
 from __future__ import annotations
@@ -22,111 +22,126 @@ from bmc.kernels.tree.tree import fits
 def emit(
     out: Assembly,
     nodes: tuple[Node, ...],
-    sums: list[int],
+    accumulators: list[int],
     free: list[int],
     addresses: Callable[[int], str],
     lanes: Lanes,
     constants: Constants,
     steps: Mapping[int, int],
 ) -> None:
-    """Emits the epilogues of some rows and the stores of their results, and moves to the operands of the next row.
+    """Emits the epilogue of a row block and the stores of its results, and moves the addresses behind the block.
 
     Args:
-      sums: numbers of the groups with the sums of each row.
-      steps: bytes from row to row in those operands that move.
-      others: as in one_row.emit().
+      accumulators: number of each row's accumulator, in groups of registers.
+      steps: bytes from row to row, for each operand that changes from row to row.
+      out, nodes, free, addresses, lanes, constants: as in one_row.emit().
     """
-    if len(sums) > 1:
+    if len(accumulators) > 1:
         try:
-            # Whether it can be done is known when it is done.
-            _Rows(Assembly(0), nodes, sums, free, lambda _: "x0", lanes, {}, steps).write()
+            # A dry run tells whether the registers suffice for all rows at once.
+            _Rows(Assembly(0), nodes, accumulators, free, lambda _: "x0", lanes, {}, steps).write()
         except Unsupported:
             pass
         else:
-            _Rows(out, nodes, sums, free, addresses, lanes, constants, steps).write()
+            _Rows(out, nodes, accumulators, free, addresses, lanes, constants, steps).write()
             return
-    for row, group in enumerate(sums):
-        one_row.emit(out, nodes, group, [*free, *sums[:row]], addresses, lanes, constants)
+    for row, group in enumerate(accumulators):
+        one_row.emit(out, nodes, group, [*free, *accumulators[:row]], addresses, lanes, constants)
         for operand, step in steps.items():
             out.add(addresses(operand), step)
 
 
 @dataclass
 class _Rows:
-    """Arguments are those of emit(). `at` is the row at which the address of an operand is."""
+    """Writes all rows together.
+
+    Attributes:
+      address_row: the row that the address of each operand points to.
+      out, nodes, accumulators, free, addresses, lanes, constants, steps: as in emit().
+    """
 
     out: Assembly
     nodes: tuple[Node, ...]
-    sums: list[int]
+    accumulators: list[int]
     free: list[int]
     addresses: Callable[[int], str]
     lanes: Lanes
     constants: Constants
     steps: Mapping[int, int]
-    at: dict[int, int] = field(default_factory=dict)
+    address_row: dict[int, int] = field(default_factory=dict)
 
     def write(self) -> None:
         nodes, last = self.nodes, last_readers(self.nodes)
         groups = Groups(sorted(self.free))
-        # The first reader of each load that is the same for all rows.
+        # Loads that all rows share, and the first node that reads each.
         loads: dict[int, int] = {}
         for number, node in enumerate(nodes):
             for arg in node.args if node.op != "store" else ():
                 if nodes[arg].op == "load" and nodes[arg].operand not in self.steps:
                     loads.setdefault(arg, number)
-        rows = [self._row(row, groups, frozenset(loads)) for row in range(len(self.sums))]
-        # What comes between two loads of something shared is computed row by row.
-        begins = {
+        rows = [self._row(row, groups, frozenset(loads)) for row in range(len(self.accumulators))]
+        # Nodes are computed row by row, in sections. A new section starts where a shared load is due, and at
+        # requantize, which is computed for all rows together.
+        cuts = {
             0,
             *loads.values(),
             *(n for n, node in enumerate(nodes) if node.op == "requantize"),
         }
-        for begin, end in itertools.pairwise((*sorted(begins), len(nodes))):
+        for start, end in itertools.pairwise((*sorted(cuts), len(nodes))):
             for load, reader in loads.items():
-                if reader == begin:
+                if reader == start:
                     group = rows[0].vector(load)
                     for row in rows:
                         row.held[load] = group
-            if nodes[begin].op == "requantize":
-                one_row.clip(rows, begin)
+            if nodes[start].op == "requantize":
+                one_row.requantize(rows, start)
             else:
                 for row in rows:
-                    for number in range(begin, end):
+                    for number in range(start, end):
                         row.compute(number)
             for load in loads:
-                if begin <= last[load] < end:
+                if start <= last[load] < end:
                     groups.give(next(row.held.pop(load) for row in rows))
         for row in rows:
-            row.store(ends=row is rows[-1])
+            row.store(restores_width=row is rows[-1])
         for operand, step in self.steps.items():
-            self.out.add(self.addresses(operand), step * (len(rows) - self.at.get(operand, 0)))
+            self.out.add(
+                self.addresses(operand), step * (len(rows) - self.address_row.get(operand, 0))
+            )
 
     def _row(self, row: int, groups: Groups, shared: frozenset[int]) -> Epilogue:
+        """Returns the writer of one row; `shared` are the nodes whose groups other rows need too."""
         scalars = {node.operand for node in self.nodes if node.op == "scalar"}
-        others = {node.operand for node in self.nodes if node.op in ("load", "store")}
-        ahead = {number: row * step for number, step in self.steps.items() if number in scalars}
+        vectors = {node.operand for node in self.nodes if node.op in ("load", "store")}
+        scalar_offsets = {
+            number: row * step for number, step in self.steps.items() if number in scalars
+        }
         stores = (self.nodes[node.args[0]].op for node in self.nodes if node.op == "store")
-        if scalars & {*others, RESULT} or "load" in stores or not all(map(fits, ahead.values())):
-            raise Unsupported("scalars of several rows")
+        if (
+            scalars & {*vectors, RESULT}
+            or "load" in stores
+            or not all(map(fits, scalar_offsets.values()))
+        ):
+            raise Unsupported("scalars for each of several rows")
 
-        def address(operand: int) -> str:
-            """Moves an operand to this row, whose turn comes behind that of the row before it."""
+        def address_of_row(operand: int) -> str:
+            """Moves the address of an operand from the row before to this row."""
             if operand in self.steps and operand not in scalars:
-                moved = row - self.at.get(operand, 0)
-                if moved not in (0, 1):
-                    raise Unsupported("an operand that is read at several times")
-                self.out.add(self.addresses(operand), moved * self.steps[operand])
-                self.at[operand] = row
+                distance = row - self.address_row.get(operand, 0)
+                if distance not in (0, 1):
+                    raise Unsupported("an operand that several nodes read")
+                self.out.add(self.addresses(operand), distance * self.steps[operand])
+                self.address_row[operand] = row
             return self.addresses(operand)
 
         return Epilogue(
             self.out,
             self.nodes,
-            self.sums[row],
+            self.accumulators[row],
             groups,
-            address,
+            address_of_row,
             self.lanes,
             self.constants,
             shared,
-            ahead,
+            scalar_offsets,
         )

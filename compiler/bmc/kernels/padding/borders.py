@@ -1,8 +1,8 @@
-"""Which taps of a window lie outside of a padded image, where lanes are channels.
+"""Taps outside a padded image, for products whose lanes are channels.
 
-Along the rows of a block that is known when the text is written, so blocks at both ends of a line have texts of their
-own. From line to line the kernel finds out: a register holds where the window begins, and a tap whose index is not in
-the image reads nothing.
+Along the innermost row loop (horizontally), they are known at compile time: row blocks at both ends of an image line
+have a text of their own. Vertically, the kernel branches: a register holds the image index of the first tap, and taps
+outside the image are skipped.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dataclasses import dataclass
 
 from bmc.kernels.problem.product import LARGEST_WINDOW, A, Edge, Loop, Product, Unsupported
 
-# Rows and taps of a block that lie outside.
+# (row, tap) pairs of a row block whose horizontal tap is outside the image.
 OutOfBounds = frozenset[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class VerticalEdge:
-    """An edge that is crossed from line to line.
+    """A padded axis that is not the one of the innermost row loop.
 
     Attributes:
-      number: its number in the padding.
-      extent: how many indices are in the image.
-      start: the index of the first line's first tap; not positive.
+      number: index of the edge in Padding.edges.
+      extent: indices inside the image.
+      start: image index of the first tap of the first row; not positive.
       moves: as in Edge.
     """
 
@@ -34,18 +34,18 @@ class VerticalEdge:
 
 
 class Borders:
-    """The borders of a product's image. There are none if lanes are its pixels, for which there are masks.
+    """The padded edges of `a`. There are none if `b` is padded, which needs masks instead.
 
     Args:
-      product: what is computed.
-      inner_rows: the innermost loop of rows.
+      product: the product as row blocks read it.
+      inner_rows: the innermost row loop.
 
     Attributes:
-      vertical: the edges that are crossed from line to line.
-      horizontal: the loop over the taps that leave the image along a line, None if none do.
+      vertical: the edges along other loops than `inner_rows`.
+      horizontal: the loop over taps along `inner_rows`, None if it is not padded.
 
     Raises:
-      Unsupported: the window is too large, or the image lies otherwise.
+      Unsupported: the window is too large, or the image has an unsupported layout.
     """
 
     def __init__(self, product: Product, inner_rows: Loop) -> None:
@@ -53,56 +53,56 @@ class Borders:
         self._inner_rows = inner_rows
         self.vertical: list[VerticalEdge] = []
         self.horizontal: Loop | None = None
-        self._edge: tuple[int, Edge] | None = None
+        self._horizontal_edge: tuple[int, Edge] | None = None
         for number, edge in enumerate(padding.edges if padding else ()):
             taps = [loop for loop in product.summed if step(loop, number)]
             if len(taps) != 1:
-                raise Unsupported("an image that is padded where its window has one pixel")
+                raise Unsupported("an image that is padded along an axis with one tap")
             if step(inner_rows, number):
                 if edge.moves:
-                    raise Unsupported("a part of a line that is padded")
-                self._edge = (number, edge)
+                    raise Unsupported("a part of a padded line")
+                self._horizontal_edge = (number, edge)
                 (self.horizontal,) = taps
             else:
                 self.vertical.append(VerticalEdge(number, edge.extent, -edge.low, edge.moves))
         if self.horizontal and self.horizontal.extent > LARGEST_WINDOW:
-            raise Unsupported("a large window that is padded")
+            raise Unsupported("a large window on a padded image")
 
     def crossed(self, loop: Loop) -> VerticalEdge | None:
-        """Returns the edge from line to line that a loop over taps crosses."""
+        """Returns the vertical edge along which a loop over taps moves, if there is one."""
         return next((edge for edge in self.vertical if step(loop, edge.number)), None)
 
     def blocks(self, most: int) -> list[tuple[int, int, OutOfBounds]]:
-        """Cuts a line into blocks of at most so many rows.
+        """Cuts the innermost row loop into blocks of at most `most` rows.
 
         Returns:
-          how many neighboring blocks are alike, the rows of each, and what they miss.
+          for each run of identical neighboring blocks: their count, the rows of each, and its taps outside the image.
         """
         extent = self._inner_rows.extent
         count = math.ceil(extent / most)
-        if self._edge is None or count < 3:
-            rows, more = divmod(extent, count)
-            sizes = [rows + 1] * more + [rows] * (count - more)
+        if self._horizontal_edge is None or count < 3:
+            rows, larger = divmod(extent, count)
+            sizes = [rows + 1] * larger + [rows] * (count - larger)
         else:
-            # Those at the ends are different anyway.
+            # The blocks at both ends need a text of their own anyway, so they absorb the remainder.
             rows = math.ceil(extent / count)
             ends = extent - (count - 2) * rows
             sizes = [ends - ends // 2, *[rows] * (count - 2), ends // 2]
-        found: list[tuple[int, int, OutOfBounds]] = []
+        blocks: list[tuple[int, int, OutOfBounds]] = []
         first = 0
         for rows in sizes:
-            out_of_bounds = self._out_of_bounds(first, rows)
+            out_of_bounds = self._find_out_of_bounds(first, rows)
             first += rows
-            if found and found[-1][1:] == (rows, out_of_bounds):
-                found[-1] = (found[-1][0] + 1, rows, out_of_bounds)
+            if blocks and blocks[-1][1:] == (rows, out_of_bounds):
+                blocks[-1] = (blocks[-1][0] + 1, rows, out_of_bounds)
             else:
-                found.append((1, rows, out_of_bounds))
-        return found
+                blocks.append((1, rows, out_of_bounds))
+        return blocks
 
-    def _out_of_bounds(self, first: int, rows: int) -> OutOfBounds:
-        if self._edge is None:
+    def _find_out_of_bounds(self, first: int, rows: int) -> OutOfBounds:
+        if self._horizontal_edge is None:
             return frozenset()
-        number, edge = self._edge
+        number, edge = self._horizontal_edge
         taps = self.horizontal
         assert taps is not None
         return frozenset(
@@ -116,5 +116,5 @@ class Borders:
 
 
 def step(loop: Loop, edge: int) -> int:
-    """Returns the indices along an edge from one iteration to the next."""
+    """Returns by how many image indices along an edge one iteration of the loop moves; `edge` is its number."""
     return loop.steps[edge] if loop.steps else 0

@@ -61,17 +61,17 @@ class BordersTest(KernelCase):
         self.assertEqual(_blocks(other, 5), _blocks(product, 5))
         self.agrees(other)
 
-    def test_a_window_of_one_pixel_declines(self) -> None:
+    def test_an_axis_with_one_tap_declines(self) -> None:
         for window, low, high in (((1, 3), (1, 1), (0, 1)), ((3, 1), (1, 1), (1, 0))):
             product = padded((6, 9), 24, 3, low=low, high=high, window=window)
             taps = [loop for loop in product.summed if loop.extent > 1]
-            with self.assertRaisesRegex(Unsupported, "one pixel"):
+            with self.assertRaisesRegex(Unsupported, "one tap"):
                 gemm.write(replace(product, summed=tuple(taps)), 256)
 
     def test_other_floats_decline(self) -> None:
-        with self.assertRaisesRegex(Unsupported, "other floats"):
+        with self.assertRaisesRegex(Unsupported, "floats other"):
             gemm.write(padded((6, 9), 24, 3, value=1.5), 256)
-        with self.assertRaisesRegex(Unsupported, "other floats"):
+        with self.assertRaisesRegex(Unsupported, "floats other"):
             gemm.cost(padded((6, 9), 24, 3, value=1.5), 256, 0)
 
     def test_what_is_outside_is_not_read(self) -> None:

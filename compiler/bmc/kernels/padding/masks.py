@@ -1,8 +1,7 @@
-"""Which lanes lie in a padded image, where lanes are its pixels.
+"""Masks of the lanes inside a padded image, for products whose lanes are pixels.
 
-Each tap of a window reads other pixels, so each has a mask of its own. The masks of a panel are computed when it
-begins, and wait in memory. Lanes may go on from the end of a line to the next one, because masks also tell where lines
-end.
+Each tap of a window shifts the lanes, so it has its own mask. The masks of a panel are computed before its rows, and
+kept in scratch memory. A panel may span the end of an image line, because masks handle that too.
 """
 
 from __future__ import annotations
@@ -16,36 +15,37 @@ from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
 
-# Registers for the masks along one edge, v1 and those that follow.
+# Horizontal taps at most; the registers from v1 on hold their masks.
 _MOST_TAPS = 6
-# Where these masks, with those along another edge, are put together.
+# Holds the conjunction of a horizontal and a vertical mask.
 _BOTH = "v7"
-# Instructions for the indices of lanes, and for each mask, about.
-_INDICES, _MASK = 16, 4
+# Estimated instructions for the indices of the lanes, and for each mask.
+_INDEX_COST, _MASK_COST = 16, 4
 
 
 class Masks:
     """Writes the masks of panels.
 
-    Where an image has two edges, most panels are far from one of them. The masks for the taps along the other one are
-    first in memory. Only panels that are near have masks for all taps, behind those.
+    If an image is padded along two axes, most panels are in its interior: no vertical tap leaves the image. They have
+    one mask for each horizontal tap. Panels at the vertical border also have one for each pair of a vertical and a
+    horizontal tap, behind these in memory.
 
     Args:
-      out: receives the text.
-      product: what is computed. Its `b` is padded.
+      out: receives the instructions.
+      product: a product whose `b` is padded.
       vlen: the smallest VLEN in bits.
 
     Attributes:
-      horizontal: the loops over taps along the innermost loop of lanes, one or none.
-      vertical: those along the other edge, one or none.
-      is_flat: whether there is no other edge.
+      horizontal: the loop over horizontal taps: along the axis on which lanes are adjacent. Empty if there is one tap.
+      vertical: the loop over taps along the other padded axis. Empty if there is one tap.
+      is_flat: whether only one axis is padded.
       slot: bytes of a mask.
-      first: register with the number of a panel's first lane.
-      positions: registers with the index of the first line's first tap along the edges that loops around everything
-        cross, by their number.
+      first: register with the index of the panel's first lane.
+      positions: registers with the image index of the first tap, for the edges that outer loops move along, by edge
+        number.
 
     Raises:
-      Unsupported: the image has more edges than two, or the window is too large.
+      Unsupported: more than two axes are padded, the window is too large, or there are too many lanes.
     """
 
     def __init__(self, out: Assembly, product: Product, vlen: int) -> None:
@@ -56,23 +56,23 @@ class Masks:
         self._bits = product.scheme.bits
         self.slot = vlen // self._bits
         edges = list(enumerate(padding.edges))
-        near = [each for each in edges if step(self._grid[-1], each[0])] or edges[:1]
-        others = [each for each in edges if each not in near]
+        horizontal = [each for each in edges if step(self._grid[-1], each[0])] or edges[:1]
+        vertical = [each for each in edges if each not in horizontal]
         taps = [[loop for loop in product.summed if step(loop, number)] for number, _ in edges]
-        if len(near) > 1 or len(others) > 1 or max(map(len, taps)) > 1:
-            raise Unsupported("an image that is padded along so many axes")
+        if len(horizontal) > 1 or len(vertical) > 1 or max(map(len, taps)) > 1:
+            raise Unsupported("an image that is padded along too many axes")
         extent = math.prod(loop.extent for loop in self._grid)
-        # Lanes have numbers of so many bits when they are divided by the length of a line.
+        # Lane indices are divided by the length of a line in arithmetic of this width; see _indices().
         inexact = extent * self._grid[-1].extent >= 2**self._bits
         if len(self._grid) > 2 or inexact or product.lanes.strides[A]:
-            raise Unsupported("lanes that are padded")
-        (self._near,) = near
-        self._far = others[0] if others else None
-        self.is_flat = self._far is None
-        self.horizontal = tuple(taps[self._near[0]])
-        self.vertical = tuple(taps[self._far[0]]) if self._far else ()
+            raise Unsupported("lanes that cannot have masks")
+        (self._horizontal_edge,) = horizontal
+        self._vertical_edge = vertical[0] if vertical else None
+        self.is_flat = self._vertical_edge is None
+        self.horizontal = tuple(taps[self._horizontal_edge[0]])
+        self.vertical = tuple(taps[self._vertical_edge[0]]) if self._vertical_edge else ()
         if self._extent(self.horizontal) > _MOST_TAPS:
-            raise Unsupported("a large window that is padded")
+            raise Unsupported("a large window on a padded image")
         self.first = out.register()
         self.positions = {
             number: out.register()
@@ -81,65 +81,68 @@ class Masks:
         }
 
     @property
-    def behind(self) -> int:
-        """Bytes of the masks for the taps along the innermost loop of lanes, which are first."""
+    def horizontal_bytes(self) -> int:
+        """Bytes of the masks of horizontal taps, which come first in memory."""
         return self.slot * self._extent(self.horizontal)
 
     @property
     def bytes(self) -> int:
-        return self.behind * (1 + (not self.is_flat) * self._extent(self.vertical))
+        """Bytes of all masks."""
+        return self.horizontal_bytes * (1 + (not self.is_flat) * self._extent(self.vertical))
 
     @property
     def cost(self) -> int:
-        """Instructions for the masks of a panel, about."""
-        return _INDICES + _MASK * self._extent(self.horizontal)
+        """Estimated instructions to compute the masks of a panel."""
+        return _INDEX_COST + _MASK_COST * self._extent(self.horizontal)
 
     def start(self, start_offsets: Mapping[int, str]) -> None:
-        """Sets the positions; `start_offsets` are registers with how much further along an edge they begin."""
-        for number, edge in (self._near, *([self._far] if self._far else [])):
+        """Emits the initial values of `positions`; `start_offsets` are registers by edge number."""
+        for number, edge in filter(None, (self._horizontal_edge, self._vertical_edge)):
             if number in self.positions:
-                self._out.set(self.positions[number], -edge.low)
+                position = self.positions[number]
+                self._out.set(position, -edge.low)
                 if edge.moves:
-                    position = self.positions[number]
                     self._out.emit(rvv.add(position, position, start_offsets[number]))
 
     def write(self, lanes: Lanes, to: str) -> None:
-        """Emits the masks of a panel, and stores them at the address in a register. All vectors are free."""
+        """Emits the masks of a panel, and their stores to the address in register `to`. Uses all vector registers."""
         out = self._out
         lanes.use(out, lanes.bits)
         indices, free = self._indices(lanes)
         names = [f"v{1 + tap}" for tap in range(self._extent(self.horizontal))]
         with out.registers(1) as (address,):
             out.move(address, to)
-            for mask in self._compared(*self._near, self.horizontal, indices, free, names):
+            for mask in self._edge_masks(
+                *self._horizontal_edge, self.horizontal, indices, free, names
+            ):
                 self._store(mask, address)
-            if self._far is None:
+            vertical_edge = self._vertical_edge
+            if vertical_edge is None:
                 return
 
-            def all_taps(far: tuple[int, Edge]) -> None:
+            def both_edges() -> None:
                 masks = ["v0"] * self._extent(self.vertical)
-                for mask in self._compared(*far, self.vertical, indices, free, masks):
+                for mask in self._edge_masks(*vertical_edge, self.vertical, indices, free, masks):
                     for other in names:
                         out.emit(rvv.and_masks(_BOTH, mask, other))
                         self._store(_BOTH, address)
 
-            far = self._far
-            self.unless_near(lanes, lambda: None, lambda: all_taps(far))
+            self.if_interior(lanes, lambda: None, both_edges)
 
-    def unless_near(
-        self, lanes: Lanes, then: Callable[[], None], otherwise: Callable[[], None]
+    def if_interior(
+        self, lanes: Lanes, interior: Callable[[], None], border: Callable[[], None]
     ) -> None:
-        """Emits two texts: one for panels that are far from the other edge, and one for those that are near."""
-        assert self._far is not None
+        """Emits a branch: `interior` runs if all vertical taps of the panel are inside the image, else `border`."""
+        assert self._vertical_edge is not None
         out = self._out
-        number, edge = self._far
+        number, edge = self._vertical_edge
         reach = sum((loop.extent - 1) * step(loop, number) for loop in self.vertical)
         with out.registers(2) as (index, limit):
-            # Lanes of several images may go on in the same line of the next image.
+            # If lanes span lines, compare the first lane; otherwise the vertical position, which all lanes share.
             if len(self._grid) > 1 and step(self._grid[0], number):
-                stride, line = step(self._grid[0], number), self._grid[-1].extent
-                start = -(-edge.low // stride) * line
-                end = ((edge.extent - 1 - reach + edge.low) // stride + 1) * line
+                stride, line_lanes = step(self._grid[0], number), self._grid[-1].extent
+                start = -(-edge.low // stride) * line_lanes
+                end = ((edge.extent - 1 - reach + edge.low) // stride + 1) * line_lanes
                 out.move(index, self.first)
                 out.add(index, -start)
                 out.set(limit, max(0, end - start - lanes.count + 1))
@@ -149,16 +152,20 @@ class Masks:
                 else:
                     out.set(index, -edge.low)
                 out.set(limit, max(0, edge.extent - reach))
-        out.within(index, limit, then, otherwise)
+        out.within(index, limit, interior, border)
 
     def _store(self, mask: str, address: str) -> None:
         self._out.emit(rvv.store_mask(mask, address))
         self._out.add(address, self.slot)
 
     def _indices(self, lanes: Lanes) -> tuple[list[str], str]:
-        """Emits the index of each lane in each loop of the grid; returns these groups, and a free one."""
+        """Emits the index of each lane in each loop of the grid.
+
+        Returns:
+          a group of registers with the indices for each loop, and a free group.
+        """
         out = self._out
-        # Masks are in the first eight registers.
+        # Masks use v0 to v7.
         width = lanes.lmul
         first, second, third = (f"v{8 + number * width}" for number in range(3))
         out.emit(rvv.lane_numbers(first))
@@ -167,7 +174,7 @@ class Masks:
             return [first], second
         length = self._grid[-1].extent
         with out.registers(1) as (number,):
-            # Rounded up, the inverse is exact for as many lanes as there are.
+            # Division by multiplication with the inverse, rounded up, is exact for the lanes that __init__ allows.
             out.set(number, -(-(2**self._bits) // length) % 2**self._bits)
             out.emit(rvv.binary("vmulhu", third, first, number))
             out.set(number, length)
@@ -175,7 +182,7 @@ class Masks:
             out.emit(rvv.binary("vsub", second, first, second))
         return [third, second], first
 
-    def _compared(
+    def _edge_masks(
         self,
         number: int,
         edge: Edge,
@@ -184,18 +191,25 @@ class Masks:
         free: str,
         masks: list[str],
     ) -> Iterator[str]:
-        """Emits for each tap along an edge the mask of lanes that are in the image, and yields it."""
+        """Emits the mask of each tap along an edge, and yields it: the lanes that read inside the image.
+
+        Args:
+          number, edge: the edge.
+          taps: the loop over the taps, if there are several.
+          indices, free: as _indices() returns them.
+          masks: register for the mask of each tap.
+        """
         out = self._out
-        moving = [place for place, loop in enumerate(self._grid) if step(loop, number)]
+        axes = [axis for axis, loop in enumerate(self._grid) if step(loop, number)]
         with out.registers(2) as (value, extent):
             start = self.positions.get(number, value)
             if start == value:
                 out.set(value, -edge.low)
-            if not moving:
+            if not axes:
                 out.emit(rvv.splat(free, start))
             else:
-                stride = step(self._grid[moving[0]], number)
-                source = indices[moving[0]]
+                stride = step(self._grid[axes[0]], number)
+                source = indices[axes[0]]
                 if stride != 1:
                     out.set(extent, stride)
                     out.emit(rvv.binary("vmul", free, source, extent))

@@ -1,4 +1,4 @@
-"""A problem without a sum: each element of the results is computed from one element of each operand."""
+"""The problem of an elementwise operation: each result is computed from one element of each operand."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from bmc.kernels.problem.product import Loop, Node, has_halves
 
 @dataclass(frozen=True)
 class Elementwise:
-    """result[outer, lane] = value(operands[outer, lane]).
+    """result[outer, lane] = nodes(operands[outer, lane]).
 
     Attributes:
-      dtypes: element type of each operand, by their numbers in the nodes; the first two are nothing.
+      dtypes: element type of each operand; the first two are unused.
       outer: loops around the lanes.
-      lanes: the loop that runs in vectors.
-      nodes: the values; the last one is stored.
+      lanes: the vectorized loop.
+      nodes: the operations; the last one is stored.
     """
 
     dtypes: tuple[str, ...]
@@ -25,11 +25,11 @@ class Elementwise:
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """All loops, of which each may be cut."""
+        """All loops. Each may be cut."""
         return (*self.outer, self.lanes)
 
     def cut(self, number: int, extent: int) -> Elementwise:
-        """Returns a piece: so many iterations of one of the loops, beginning anywhere."""
+        """Returns a piece: `extent` iterations of loop `number`."""
         *outer, lanes = (
             replace(loop, extent=extent) if each == number else loop
             for each, loop in enumerate(self.loops)
@@ -38,5 +38,5 @@ class Elementwise:
 
     @property
     def needs_halves(self) -> bool:
-        """Whether its kernel needs instructions for f16."""
+        """Whether the kernel needs instructions for f16."""
         return has_halves(self.dtypes, self.nodes)

@@ -1,7 +1,7 @@
-"""Lanes that are made of several loops, where an operand has its elements anywhere.
+"""Lanes of several loops: a grid that is vectorized as one loop, for which operands may have to be gathered.
 
-A product with few rows and columns, as those of a small attention, has too few of either for lanes. All its results
-together are enough. The distances of their elements in an operand are a vector then (schedule/gather.py).
+A product with few rows and columns, as in a small attention, has too few of either for vectors. All its results
+together are enough. Operands in which they are not evenly spaced are gathered (schedule/gather.py).
 """
 
 from __future__ import annotations
@@ -10,31 +10,33 @@ import math
 
 from bmc.kernels.problem.product import RESULT, Loop, Unsupported
 
-# Lanes have numbers of so many bits when they are divided.
+# Bits of a lane's index, which gather.py divides.
 BITS = 32
 
 
 def factors(grid: tuple[Loop, ...], operand: int) -> tuple[int, ...]:
-    """Returns what each loop contributes to the distance of a lane.
+    """Returns a factor in bytes for each loop of the grid, to compute the offset of a lane in an operand.
 
-    That is the sum of these factors times how many runs of the loops inside are complete before a lane. They are zero
-    but for the last one where lanes are as one loop.
+    The offset is the sum over loops of the factor times the lane's index divided by the extent of all loops inside. All
+    factors but the last are 0 if the lanes are evenly spaced.
     """
-    inside = [*(loop.extent * loop.strides[operand] for loop in grid[1:]), 0]
-    return tuple(loop.strides[operand] - run for loop, run in zip(grid, inside, strict=True))
+    inner_strides = [*(loop.extent * loop.strides[operand] for loop in grid[1:]), 0]
+    return tuple(
+        loop.strides[operand] - inner for loop, inner in zip(grid, inner_strides, strict=True)
+    )
 
 
 def as_one(grid: tuple[Loop, ...]) -> Loop:
-    """Returns the loop over all lanes, with strides of 0 for operands whose elements have places."""
+    """Returns the grid as one loop, with strides of 0 for operands that are gathered."""
     count = math.prod(loop.extent for loop in grid)
     if count * count >= 2**BITS:
-        raise Unsupported("so many lanes")
+        raise Unsupported("too many lanes")
     innermost = grid[-1].strides
     strides = [0 if any(factors(grid, n)[:-1]) else step for n, step in enumerate(innermost)]
     return Loop(count, tuple(strides))
 
 
 def gathered(dtypes: tuple[str, ...], grid: tuple[Loop, ...]) -> set[int]:
-    """Returns the operands whose elements are anywhere for neighboring lanes, if these are all of a grid."""
+    """Returns the numbers of the operands that are gathered; none without a grid."""
     operands = range(RESULT, len(dtypes)) if grid else ()
     return {n for n in operands if any(factors(grid, n)[:-1])}

@@ -1,4 +1,4 @@
-"""What a kernel of bmc's own can compute."""
+"""The problems for which bmc writes kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel of bmc's own computes: a product with loops of fixed extents, and what happens to its sums."""
+"""The problem of a product: a matrix product or convolution as loops with fixed extents, and its epilogue."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from dataclasses import dataclass, replace
 from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.scheme import SCHEMES, Scheme
 
-# Numbers of a product's operands; the epilogue reads those that follow.
+# Numbers of a product's operands. The epilogue reads operands from 3 on.
 A, B, RESULT = range(3)
-# In what a piece of a product is told about where it begins: how many lanes are before its first one.
+# Among start offsets: the index of a piece's first lane. Other start offsets are numbers of padded edges.
 LANES = -1
-# Fewer lanes than this are not worth a group of registers.
+# Fewer lanes are not worth vectorizing.
 FEWEST_LANES = 8
-# Taps of a window that share loads.
+# Taps of a loop at most that share loads, or that may be outside the image.
 LARGEST_WINDOW = 7
-# Bytes from lane to lane where lanes are pixels of an image with a few channels.
+# Bytes from lane to lane at most if lanes are pixels of an HWC image.
 LARGEST_GAP = 24
-# And where there are fewer output channels than lanes, so that IREE would compute one number at a time.
+# The same if there are fewer output channels than lanes: IREE would not vectorize these.
 LARGEST_GAP_OF_FEW = 64
 
 
 class Unsupported(Exception):
-    """What this package cannot write; the message says what."""
+    """This package has no kernel for a problem. The message names what is unsupported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """One loop.
+    """A loop.
 
     Attributes:
-      extent: how often it runs.
-      strides: bytes from one iteration to the next in each operand.
-      steps: indices from one iteration to the next along each edge of the product's padding.
+      extent: number of iterations.
+      strides: bytes from one iteration to the next, for each operand.
+      steps: image indices from one iteration to the next, for each edge in the product's padding.
     """
 
     extent: int
@@ -44,20 +44,20 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One value of the epilogue, for all lanes of one row.
+    """A value of the epilogue, for all lanes of one row.
 
     Attributes:
       op: an operation of ops.py, or one of
-        "sum": the sum that is complete
+        "sum": the accumulator
         "load": an element of an operand for each lane
-        "scalar": one element of an operand for all lanes of the row
+        "scalar": an element of an operand for all lanes of the row
         "constant": a number
-        "lookup": the byte of a table that its argument counts
-        "store": no value; its argument is stored as another result
-      dtype: "f32", "f16", "i32" or "i8", of what is in memory as it is there.
-      args: numbers of the nodes it is computed from.
-      operand: of a load, scalar, lookup or store, the number of the operand.
-      value: of a constant, its value.
+        "lookup": the byte of a table at the index that is the argument
+        "store": no value; the argument is stored as a further result
+      dtype: "f32", "f16", "i32" or "i8". For loads and stores, the type in memory.
+      args: numbers of the nodes that are the arguments.
+      operand: number of the operand of a load, scalar, lookup or store.
+      value: value of a constant.
     """
 
     op: str
@@ -69,13 +69,12 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An axis of an image that is read as if there were more of it on both sides.
+    """A padded axis of an image.
 
     Attributes:
-      low: how many indices are before the image.
-      extent: how many indices are in the image.
-      moves: whether loops begin further along it, by as much as an argument of the kernel says
-        (schedule/workgroups.py).
+      low: indices of padding before the image.
+      extent: indices inside the image.
+      moves: whether loops along the axis begin at a start offset (schedule/workgroups.py).
     """
 
     low: int
@@ -83,19 +82,19 @@ class Edge:
     moves: bool = False
 
     def has(self, index: int) -> bool:
-        """Whether an index is in the image, counted from the first one before it."""
+        """Whether an index is inside the image; index 0 is the first one of the padding."""
         return self.low <= index < self.low + self.extent
 
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """What is read around an image. It is nowhere in memory.
+    """The padding of an image, which is not in memory.
 
     Attributes:
-      operand: the image, A or B.
-      value: what is read outside of it.
-      edges: its axes that are padded. The index along each is the sum of the loops' steps.
-      offset: bytes from the image's beginning to where the loops begin; not positive.
+      operand: number of the image, A or B.
+      value: the pad value.
+      edges: the padded axes. The index along each is the sum over loops of iteration times step.
+      offset: bytes from the first element of the image to where the loops begin; not positive.
     """
 
     operand: int
@@ -106,24 +105,24 @@ class Padding:
 
 @dataclass(frozen=True)
 class Product:
-    """result[outer, row, lane] = epilogue(sum over sums of a[outer, row, sum] * b[outer, sum, lane]).
+    """result[outer, row, lane] = epilogue(sum over k of a[outer, row, k] * b[outer, k, lane]).
 
-    Where `a` has lanes as well, as in a depthwise convolution, lanes are multiplied with lanes. Either operand of a
-    convolution may be `a`: lanes are output channels, or neighboring pixels.
+    In a depthwise product, `a` has lanes as well. Either operand of a convolution may be `a`: lanes are output channels
+    if it is the image, and pixels if it is the weights.
 
     Attributes:
       dtypes: element type of each operand.
-      outer: loops around everything.
-      rows: loops of the result that `b` does not depend on, outermost first. Blocks of rows are cut from the last
-        one, so it is the one along which a window slides.
-      lanes: the loop along which `b` moves, and if possible the one along which the result is contiguous. `a` is
+      outer: loops that all operands depend on.
+      rows: loops of the result that `b` does not depend on, outermost first. Row blocks are cut from the innermost
+        one, so it should be one along which a window slides.
+      lanes: the vectorized loop, along which `b` moves. The result is contiguous along it if possible; `a` is
         contiguous, or does not move.
-      summed: loops that are summed, outermost first.
-      initial: operand with the sums' initial values for each lane, or one for each row; None for zeros.
-      epilogue: the values computed from a sum; the last one is stored.
-      padding: what is around the image of a convolution, None if every number that is read is in memory.
-      grid: where lanes are pixels of a padded image, the loops that `lanes` is made of, outermost first.
-      lanes_move: whether the first lane is one of the grid's that an argument of the kernel says.
+      summed: the summed loops, outermost first.
+      initial: number of the operand with initial values of the sums, for each lane or each row; None for zeros.
+      epilogue: the nodes computed from a sum; the last one is stored.
+      padding: padding of the image, None without padding.
+      grid: if lanes are pixels of a padded image, the loops that `lanes` is made of, outermost first.
+      lanes_move: whether the first lane of the grid is a start offset.
     """
 
     dtypes: tuple[str, ...]
@@ -139,11 +138,11 @@ class Product:
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """The loops over results, of which each may be cut."""
+        """The loops over results. Each may be cut."""
         return (*self.outer, *self.rows, self.lanes)
 
     def cut(self, number: int, extent: int) -> Product:
-        """Returns a piece: so many iterations of one of the loops, beginning anywhere."""
+        """Returns a piece: `extent` iterations of loop `number`, which begins at a start offset if it is padded."""
         loop = replace(self.loops[number], extent=extent)
         if number == len(self.loops) - 1:
             return replace(self, lanes=loop, lanes_move=bool(self.grid))
@@ -161,31 +160,31 @@ class Product:
 
     @property
     def start_offsets(self) -> tuple[int, ...]:
-        """What a piece is told about where it begins, as in assembly.Kernel."""
+        """The start offsets that the kernel takes, as in assembly.Kernel."""
         edges = self.padding.edges if self.padding else ()
         moving = (number for number, edge in enumerate(edges) if edge.moves)
         return (*moving, *([LANES] if self.lanes_move else []))
 
     @property
     def needs_halves(self) -> bool:
-        """Whether its kernel needs instructions for f16."""
+        """Whether the kernel needs instructions for f16."""
         return has_halves(self.dtypes, self.epilogue)
 
     @functools.cached_property
     def scheme(self) -> Scheme:
-        """How its numbers are multiplied."""
+        """The types in which operands are multiplied and accumulated."""
         is_half = self.dtypes[A] == "f16" and has_only_halves(self.epilogue)
         sums = "i32" if self.dtypes[A] == "i8" else "f16" if is_half else "f32"
         return SCHEMES[self.dtypes[A], self.dtypes[B], sums]
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether neighboring lanes are neighbors in `b`."""
+        """Whether lanes are contiguous in `b`."""
         return self.lanes.strides[B] == WIDTHS[self.dtypes[B]]
 
     @property
     def has_long_lines(self) -> bool:
-        """Whether lanes are far from each other, and fewer than the neighbors that are summed for each."""
+        """Whether lanes are far apart in `b`, and fewer than the contiguous elements that are summed for each lane."""
         return (
             not self.rows
             and self.lanes.strides[B] > LARGEST_GAP_OF_FEW
@@ -198,12 +197,12 @@ class Product:
 
     @property
     def strided(self) -> dict[int, int]:
-        """Bytes between neighboring lanes of results, by their numbers, if they are no neighbors there."""
+        """Bytes between neighboring lanes, for each result whose lanes are strided."""
         return strided(self.dtypes, self.lanes, (RESULT, *stored(self.epilogue)))
 
 
 def strided(dtypes: tuple[str, ...], lanes: Loop, operands: Iterable[int]) -> dict[int, int]:
-    """Returns the bytes between neighboring lanes of those operands where they move, and are no neighbors."""
+    """Returns the bytes between neighboring lanes, for each of `operands` whose lanes are strided."""
     steps = {number: lanes.strides[number] for number in operands}
     return {
         number: step for number, step in steps.items() if step not in (0, WIDTHS[dtypes[number]])
@@ -211,23 +210,23 @@ def strided(dtypes: tuple[str, ...], lanes: Loop, operands: Iterable[int]) -> di
 
 
 def stored(nodes: Iterable[Node]) -> set[int]:
-    """Returns the operands that are further results."""
+    """Returns the numbers of the operands that are further results."""
     return {node.operand for node in nodes if node.op == "store"}
 
 
 def has_halves(dtypes: Iterable[str], *nodes: Iterable[Node]) -> bool:
-    """Whether any operand or value is f16, for which kernels use instructions of Zfh and Zvfh."""
+    """Whether any operand or node is f16, which needs Zfh and Zvfh."""
     types = {*dtypes, *(node.dtype for each in nodes for node in each)}
     return "f16" in types
 
 
 def has_only_halves(nodes: Iterable[Node]) -> bool:
-    """Whether everything is f16, which then is computed in 16 bits."""
+    """Whether all nodes are f16, so that they are computed in 16 bits."""
     return all(node.dtype == "f16" for node in nodes)
 
 
 @functools.cache
 def last_readers(nodes: tuple[Node, ...]) -> Mapping[int, int]:
-    """Returns the number of the node that is the last one to read each value; the result is read at the end."""
+    """Returns the last node that reads each value. The result is read by the store, whose number is len(nodes)."""
     last = {arg: number for number, node in enumerate(nodes) for arg in node.args}
     return {**last, len(nodes) - 1: len(nodes)}

@@ -1,4 +1,4 @@
-"""A problem that adds up many elements for each result, such as means, poolings and products with few columns."""
+"""The problem of a reduction: means, poolings, and products with few columns."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from bmc.kernels.problem.product import Loop, Node, has_halves
 
 @dataclass(frozen=True)
 class Reduction:
-    """result[outer, lane] = epilogue(sum over sums of the elements), or lanes are summed as well.
+    """result[outer, lane] = epilogue(sum over k of step(operands[outer, lane, k])), or lanes are summed as well.
 
     Attributes:
-      dtypes: element type of each operand, by their numbers in the nodes; the first two are nothing.
-      outer: loops around everything.
-      lanes: the loop that runs in vectors.
-      summed: the other loops that are summed.
-      across: whether lanes are summed.
-      step: what is added to the sums, which are the first node; the last one is the new sums.
-      epilogue: the values computed from a sum; the last one is stored.
-      grid: where lanes are all results, the loops that they are made of, outermost first.
-      lanes_move: whether the first lane is one of the grid's that an argument of the kernel says.
+      dtypes: element type of each operand; the first two are unused.
+      outer: loops over results, around the lanes.
+      lanes: the vectorized loop.
+      summed: the other summed loops.
+      across: whether lanes are summed; otherwise they are results.
+      step: the nodes of one step. The first node is the sum, the last one the new sum.
+      epilogue: the nodes computed from a complete sum; the last one is stored.
+      grid: if lanes are all results together, the loops that they are made of, outermost first.
+      lanes_move: whether the first lane of the grid is a start offset.
     """
 
     dtypes: tuple[str, ...]
@@ -36,11 +36,11 @@ class Reduction:
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """The loops over results, of which each may be cut."""
+        """The loops over results. Each may be cut."""
         return self.outer if self.across else (*self.outer, self.lanes)
 
     def cut(self, number: int, extent: int) -> Reduction:
-        """Returns a piece: so many iterations of one of the loops, beginning anywhere."""
+        """Returns a piece: `extent` iterations of loop `number`. Lanes of a grid begin at a start offset."""
         loop = replace(self.loops[number], extent=extent)
         if number == len(self.outer):
             return replace(self, lanes=loop, lanes_move=bool(self.grid))
@@ -48,10 +48,10 @@ class Reduction:
 
     @property
     def gathered(self) -> list[int]:
-        """The operands whose elements are anywhere for neighboring lanes."""
+        """The numbers of the operands whose lanes are gathered."""
         return sorted(gathered(self.dtypes, self.grid))
 
     @property
     def needs_halves(self) -> bool:
-        """Whether its kernel needs instructions for f16."""
+        """Whether the kernel needs instructions for f16."""
         return has_halves(self.dtypes, self.step, self.epilogue)

@@ -1,4 +1,4 @@
-"""Decides what each loop of a product does, and makes one loop of several that visit memory as one would."""
+"""Assigns the loops of a product to roles (outer, rows, lanes, summed), and merges loops that one loop can replace."""
 
 from __future__ import annotations
 
@@ -34,91 +34,103 @@ def arranged(
     padding: Padding | None = None,
     number: int = 0,
 ) -> tuple[Product, bool]:
-    """Decides what each loop of a product does.
+    """Assigns the loops of a product to roles.
 
     Args:
       dtypes: as in Product; either of the first two operands may become `a`.
       loops: all loops, outermost first.
-      summed: numbers of the loops that are summed.
+      summed: indices of the summed loops.
       initial: as in Product.
-      epilogue: as in Product, but with loads of what turns out to be scalars.
+      epilogue: as in Product, but scalars may still be loads, and nodes may be unused.
       padding: as in Product.
-      number: which of the possible products to return, from 0, the one that is preferred.
+      number: which of the possible products to return; 0 is the preferred one.
 
     Returns:
-      the product, and whether the second operand is its `a`.
+      the product, and whether its `a` is the second operand.
 
     Raises:
-      Unsupported: neighbors in the result are no neighbors elsewhere, or there are not so many possible products.
+      Unsupported: no loop can be lanes, or there are not more than `number` possible products.
     """
     possible: list[tuple[Product, bool]] = []
-    # Neighboring pixels whose results have gaps between them, as the phases of a transposed convolution.
-    pixels = ((B, A), WIDTHS[dtypes[A]], False)
+    # Contiguous pixels with a strided result, such as the phases of a transposed convolution.
+    strided_pixels = ((B, A), WIDTHS[dtypes[A]], False)
+    # In order of preference: which operands are (a, b), the largest stride of lanes in `b` in bytes, and whether lanes
+    # must be contiguous in the result.
     for choice in (
         ((A, B), WIDTHS[dtypes[B]], True),
         ((B, A), LARGEST_GAP, True),
-        pixels,
+        strided_pixels,
         ((A, B), WIDTHS[dtypes[B]], False),
         ((B, A), LARGEST_GAP_OF_FEW, False),
-        # At any distance, as in the groups of a convolution.
+        # Any stride, as in a grouped convolution.
         ((B, A), sys.maxsize, False),
     ):
-        order, widest, neighbors = choice
+        order, max_stride, contiguous = choice
         if order == (B, A) and dtypes[A] != dtypes[B] and dtypes[A] not in FLOATS:
             continue
         rest = range(RESULT, len(dtypes))
         types = tuple(dtypes[each] for each in (*order, *rest))
-        mine = [
+        ordered_loops = [
             replace(loop, strides=tuple(loop.strides[each] for each in (*order, *rest)))
             for loop in loops
         ]
-        around = replace(padding, operand=order.index(padding.operand)) if padding else None
+        ordered_padding = (
+            replace(padding, operand=order.index(padding.operand)) if padding else None
+        )
         further = stored(epilogue)
-        for found in _arranged(types, mine, summed, widest, neighbors, around, further):
-            outer, rows, lanes, grid = found
-            if widest == sys.maxsize and any(loop.extent >= FEWEST_LANES for loop in rows):
+        arrangements = _arranged(
+            types, ordered_loops, summed, max_stride, contiguous, ordered_padding, further
+        )
+        for outer, rows, lanes, grid in arrangements:
+            if max_stride == sys.maxsize and any(loop.extent >= FEWEST_LANES for loop in rows):
                 continue
-            if choice == pixels and any(loop.extent >= lanes.extent for loop in rows):
+            if choice == strided_pixels and any(loop.extent >= lanes.extent for loop in rows):
                 continue
             if (
                 initial is not None
                 and lanes.strides[initial]
                 and any(loop.strides[initial] for loop in rows)
             ):
-                raise Unsupported("sums that start from different values for each row")
-            # Small steps of `a` are in its loads, so they come last.
-            sums = sorted((mine[each] for each in summed), key=lambda loop: -loop.strides[A])
+                raise Unsupported("initial values of sums that depend on both rows and lanes")
+            # The innermost loops have the smallest strides in `a`, which fit into the immediates of loads.
+            sums = sorted(
+                (ordered_loops[each] for each in summed), key=lambda loop: -loop.strides[A]
+            )
             nodes = needed(with_scalars(epilogue, lanes))
-            product = Product(types, outer, rows, lanes, tuple(sums), initial, nodes, around, grid)
+            product = Product(
+                types, outer, rows, lanes, tuple(sums), initial, nodes, ordered_padding, grid
+            )
             if (product, order == (B, A)) not in possible:
                 possible.append((product, order == (B, A)))
             if len(possible) > number:
                 return possible[number]
     if possible:
         raise Unsupported(f"only {len(possible)} loops that can be lanes")
-    raise Unsupported("a result without enough neighboring lanes")
+    raise Unsupported("a result without a loop that can be lanes")
 
 
 def _arranged(
     dtypes: tuple[str, ...],
     loops: list[Loop],
     summed: Set[int],
-    widest: int,
-    neighbors: bool,
+    max_stride: int,
+    contiguous: bool,
     padding: Padding | None,
     further: Set[int],
 ) -> Iterator[tuple[tuple[Loop, ...], tuple[Loop, ...], Loop, tuple[Loop, ...]]]:
-    """Yields the outer loops, the rows, the lanes, and their grid, for each loop that can be lanes.
+    """Yields outer loops, rows, lanes and grid, for each loop that can be lanes.
 
     Args:
-      widest: bytes between neighboring lanes in `b`, at most.
-      neighbors: whether the result's lanes must be neighbors.
-      further: further results, whose lanes may have gaps between them.
+      dtypes, loops, summed, padding: as in arranged(), but the first two operands are `a` and `b`.
+      max_stride: bytes between neighboring lanes in `b`, at most.
+      contiguous: whether lanes must be contiguous in the result.
+      further: numbers of further results, whose lanes may be strided.
     """
     outer: list[Loop] = []
     rows: list[Loop] = []
     lanes: list[Loop] = []
-    pairs: list[Loop] = []
+    # Loops that could be the lanes of a depthwise product.
+    depthwise: list[Loop] = []
     widths = WIDTHS[dtypes[A]], WIDTHS[dtypes[B]]
     for number, loop in enumerate(loops):
         a, b, *_ = loop.strides
@@ -129,64 +141,65 @@ def _arranged(
         elif a == 0:
             lanes.append(loop)
         elif (a, b) == widths:
-            pairs.append(loop)
+            depthwise.append(loop)
         else:
             outer.append(loop)
-    # Lanes may go on from the end of a line to the next one. Those of a padded image are no channels.
+    # With masks, lanes are pixels and may span the lines of an image; they cannot be channels.
     flat = padding is not None and padding.operand == B
-    channels = [] if flat else _together(pairs)
-    for found, others in ((_together(lanes, flat), pairs), (channels, lanes)):
-        for parts in found:
-            loop = _as_one(parts)
+    channel_runs = [] if flat else _runs(depthwise)
+    for candidates, others in ((_runs(lanes, flat), depthwise), (channel_runs, lanes)):
+        for run in candidates:
+            loop = _flattened(run)
             if (
                 loop.extent >= FEWEST_LANES
-                and loop.strides[B] <= widest
-                and _fits(loop, dtypes, neighbors, further)
+                and loop.strides[B] <= max_stride
+                and _fits(loop, dtypes, contiguous, further)
             ):
-                left = [part for each in found if each is not parts for part in each]
+                unused = [part for each in candidates if each is not run for part in each]
                 sums = [loops[number] for number in sorted(summed)]
-                grid = tuple(parts) if flat else ()
-                around = merged([*outer, *others, *left])
-                yield around, merged(_sliding_last(rows, sums)), loop, grid
+                grid = tuple(run) if flat else ()
+                outer_loops = merged([*outer, *others, *unused])
+                yield outer_loops, merged(_sliding_last(rows, sums)), loop, grid
 
 
 def _sliding_last(rows: list[Loop], sums: list[Loop]) -> list[Loop]:
-    """Puts a loop last along which a window slides, if there is one."""
+    """Makes a loop along which a window slides the innermost one, if there is one."""
     sliding = [row for row in rows if any(overlap(row, taps, 3) < 1 for taps in sums)]
     if not sliding or sliding[-1] is rows[-1]:
         return rows
     return [*(row for row in rows if row is not sliding[-1]), sliding[-1]]
 
 
-def overlap(line: Loop, taps: Loop, rows: int) -> float:
-    """Returns how many different numbers some rows read at all taps, as a part of all that they read.
+def overlap(row_loop: Loop, taps: Loop, rows: int) -> float:
+    """Returns the fraction of distinct elements among those of `a` that neighboring rows read at all taps.
 
-    It is 1 where they have none in common.
+    It is 1 if the rows share no elements.
     """
-    rows = min(rows, line.extent)
-    if taps.extent > LARGEST_WINDOW or not line.strides[A]:
+    rows = min(rows, row_loop.extent)
+    if taps.extent > LARGEST_WINDOW or not row_loop.strides[A]:
         return 1
-    return len(offsets(line, taps, rows)) / (rows * taps.extent)
+    return len(offsets(row_loop, taps, rows)) / (rows * taps.extent)
 
 
-def offsets(line: Loop, taps: Loop, rows: int) -> list[int]:
-    """Returns the distances in `a` of the numbers that some rows read at all taps."""
+def offsets(row_loop: Loop, taps: Loop, rows: int) -> list[int]:
+    """Returns the distinct byte offsets in `a` that neighboring rows read at all taps, sorted."""
     return sorted(
         {
-            row * line.strides[A] + tap * taps.strides[A]
+            row * row_loop.strides[A] + tap * taps.strides[A]
             for row in range(rows)
             for tap in range(taps.extent)
         }
     )
 
 
-def _fits(lanes: Loop, dtypes: tuple[str, ...], neighbors: bool, further: Set[int]) -> bool:
-    """Whether the lanes of what the epilogue reads are neighbors, or do not move.
+def _fits(lanes: Loop, dtypes: tuple[str, ...], contiguous: bool, further: Set[int]) -> bool:
+    """Whether a loop can be the lanes of the epilogue's operands and of the results.
 
-    The result's must be neighbors as well, or have gaps between them, as those of further results may.
+    Operands must be contiguous or the same for all lanes. Further results may be strided, and so may the result unless
+    `contiguous`.
     """
     strides = lanes.strides
-    fits = strides[RESULT] == WIDTHS[dtypes[RESULT]] if neighbors else strides[RESULT] > 0
+    fits = strides[RESULT] == WIDTHS[dtypes[RESULT]] if contiguous else strides[RESULT] > 0
     return fits and all(
         strides[number] > 0 if number in further else strides[number] in (0, WIDTHS[dtypes[number]])
         for number in range(RESULT + 1, len(dtypes))
@@ -194,26 +207,26 @@ def _fits(lanes: Loop, dtypes: tuple[str, ...], neighbors: bool, further: Set[in
 
 
 def needed(epilogue: list[Node]) -> tuple[Node, ...]:
-    """The nodes that results are computed from."""
-    found = {n for n, node in enumerate(epilogue) if node.op == "store"} | {len(epilogue) - 1}
+    """Returns the nodes that results depend on, renumbered."""
+    used = {n for n, node in enumerate(epilogue) if node.op == "store"} | {len(epilogue) - 1}
     for number in reversed(range(len(epilogue))):
-        if number in found:
-            found.update(epilogue[number].args)
-    places = {number: place for place, number in enumerate(sorted(found))}
+        if number in used:
+            used.update(epilogue[number].args)
+    new_numbers = {number: new for new, number in enumerate(sorted(used))}
     return tuple(
-        replace(epilogue[number], args=tuple(places[arg] for arg in epilogue[number].args))
-        for number in places
+        replace(epilogue[number], args=tuple(new_numbers[arg] for arg in epilogue[number].args))
+        for number in new_numbers
     )
 
 
 def with_scalars(epilogue: tuple[Node, ...], lanes: Loop) -> list[Node]:
-    """The nodes, where what is the same for all lanes is no vector."""
+    """Returns the nodes, in which loads of an element that is the same for all lanes are scalars."""
     nodes: list[Node] = []
     for node in epilogue:
         if node.op == "load" and lanes.strides[node.operand] == 0:
             nodes.append(replace(node, op="scalar"))
         elif node.op in ("extf", "extsi") and nodes[node.args[0]].op == "scalar":
-            # Loading it has extended it.
+            # The load of a scalar widens it.
             nodes.append(nodes[node.args[0]])
         else:
             nodes.append(node)
@@ -221,15 +234,15 @@ def with_scalars(epilogue: tuple[Node, ...], lanes: Loop) -> list[Node]:
 
 
 def merged(loops: list[Loop]) -> tuple[Loop, ...]:
-    """Drops loops that run once, and makes one loop of two that visit memory as one would."""
-    return tuple(map(_as_one, _together(loops)))
+    """Drops loops with one iteration, and merges neighboring loops that one loop can replace."""
+    return tuple(map(_flattened, _runs(loops)))
 
 
-def _together(loops: list[Loop], flat: bool = False) -> list[list[Loop]]:
-    """Returns the loops of merged(), as those that they are made of.
+def _runs(loops: list[Loop], flat: bool = False) -> list[list[Loop]]:
+    """Returns the runs of loops that merged() replaces with one loop each.
 
     Args:
-      flat: whether loops belong together that are different only for the edges of an image.
+      flat: whether to ignore the loops' steps along padded edges.
     """
     result: list[list[Loop]] = []
     for loop in loops:
@@ -250,5 +263,6 @@ def _together(loops: list[Loop], flat: bool = False) -> list[list[Loop]]:
     return result
 
 
-def _as_one(parts: list[Loop]) -> Loop:
-    return replace(parts[-1], extent=math.prod(loop.extent for loop in parts))
+def _flattened(run: list[Loop]) -> Loop:
+    """Returns one loop for a run of loops."""
+    return replace(run[-1], extent=math.prod(loop.extent for loop in run))

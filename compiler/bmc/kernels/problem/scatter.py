@@ -1,4 +1,4 @@
-"""A problem that moves rows to where indices say."""
+"""The problem of a scatter: rows are copied to the rows of another tensor that indices select."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """rows[indices[n]] = updates[n], for each n in order. Where an index names no row, nothing is written.
+    """rows[indices[n]] = updates[n], for each n in order. Updates whose index is out of range are skipped.
 
     Attributes:
-      count: how many rows are written.
-      rows: how many rows there are.
-      row_bytes: size of a row, whose elements are neighbors.
-      index_bytes: 4 or 8.
+      count: number of updates.
+      rows: number of rows of the result.
+      row_bytes: bytes of a row, which is contiguous.
+      index_bytes: bytes of an index, 4 or 8.
     """
 
     count: int
@@ -23,5 +23,5 @@ class Scatter:
 
     @property
     def needs_halves(self) -> bool:
-        """Whether its kernel needs instructions for f16. It moves bytes."""
+        """Whether the kernel needs instructions for f16. It copies bytes."""
         return False

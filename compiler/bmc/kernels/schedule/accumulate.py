@@ -1,8 +1,8 @@
-"""Writes the loops that are summed, for one block of rows whose sums stay in registers.
+"""Writes the summed loops of one row block, whose accumulators stay in registers.
 
-Each step loads one group of `b` and, for each row, one number of `a`, and multiplies and adds. The taps of a window
-are steps that read many of the same numbers, so they are loaded once. Where both operands have lanes, as in a
-depthwise convolution, each step multiplies groups.
+Each step loads one vector group of `b` and one scalar of `a` for each row, and multiplies and accumulates. Neighboring
+taps of a window read many of the same scalars, which are loaded once. depthwise.py writes depthwise products, where
+`a` is loaded in vectors as well.
 """
 
 from __future__ import annotations
@@ -22,35 +22,34 @@ from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.tree import fits
 
-# Taps where both operands have lanes. All of them are unrolled.
-_MOST_PAIRS = 49
-# Instructions around the steps that share a mask, about.
-_MASKED = 8
-# Instructions in an unrolled loop, about.
-_UNROLLED = 128
-# Steps in that of panels with all masks, which are fewer.
-_UNROLLED_NEAR = 4
-# Instructions to load and store the sums of a row between turns.
-_AGAIN = 4
-# Groups of sums of at most so many registers wait for numbers that are loaded one at a time.
-_LOADED_AHEAD = 4
+# Taps of a depthwise window. All of them are unrolled.
+_LARGEST_DEPTHWISE_WINDOW = 49
+# Estimated instructions to load a mask and to loop over the steps that share it.
+_MASK_COST = 8
+# Approximate instructions in the body of an unrolled loop.
+_UNROLLED_INSTRUCTIONS = 128
+# Unrolled steps for panels at the border. There are few of them, so their text is kept short.
+_UNROLLED_BORDER_STEPS = 4
+# Estimated instructions to load and store the accumulator of a row between two K blocks.
+_SPILL_COST = 4
+# Largest LMUL for which scalars of `a` are loaded before they are needed; see _load_scalars().
+_LARGEST_LMUL_AHEAD = 4
 
 
 class Accumulate:
-    """Writes the sums of blocks.
+    """Writes the summed loops of row blocks.
 
     Args:
-      out: receives the text.
-      product: what is computed.
-      inner_rows: the innermost loop of rows.
-      borders: those of the image.
-      masks: those of the lanes, None if all of them are in the image.
-      choice: whether the taps of a window share loads, which takes registers with addresses, and how many steps
-        are unrolled.
-      turns: how often they are computed for the same rows, each time some more of them.
+      out: receives the instructions.
+      product: the product as row blocks read it: its `b` may be widened.
+      inner_rows: the innermost row loop.
+      borders: the taps outside the image, if `a` is padded.
+      masks: the masks of the lanes, if `b` is padded.
+      choice: `reuses`, whether taps share loads, which needs an address register for each tap; and `unroll`.
+      turns: K blocks of the product; estimates the cost of spills between them.
 
     Raises:
-      Unsupported: a window of groups is too large.
+      Unsupported: the window of a depthwise product is too large, or the dtypes cannot be combined.
     """
 
     def __init__(
@@ -61,12 +60,12 @@ class Accumulate:
         borders: Borders,
         masks: Masks | None,
         choice: Choice,
-        turns: int = 1,
+        k_blocks: int = 1,
     ) -> None:
         self._out = out
         self._product = product
         self._inner_rows = inner_rows
-        self._turns = turns
+        self._k_blocks = k_blocks
         self._unroll = choice.unroll
         self._shares = bool(choice.reuses)
         self._borders = borders
@@ -76,68 +75,69 @@ class Accumulate:
         self._taps, others = _window(
             product, inner_rows, borders.horizontal, crossing, bool(choice.reuses)
         )
-        # Those of which each iteration may lie outside come first.
+        # Loops that need a branch or a mask in each iteration are the outermost ones.
         self._loops = (*crossing, *others)
-        # Where there are masks: the loops of panels that are near the other edge, and those with the same mask.
-        self._near, self._others = self._loops, others
+        # Panels at the vertical border of a masked image run `_border_loops`, with a mask for each vertical and
+        # horizontal tap. Other panels run `_loops`: their masks depend on the horizontal tap only, and
+        # `_one_mask_loops` are the loops inside of it.
+        self._border_loops, self._one_mask_loops = self._loops, others
         if masks and not masks.is_flat:
             none = Loop(1, (0,) * len(product.dtypes))
-            self._others = merged([*masks.vertical, *others]) or (none,)
-            self._loops = (*masks.horizontal, *self._others)
+            self._one_mask_loops = merged([*masks.vertical, *others]) or (none,)
+            self._loops = (*masks.horizontal, *self._one_mask_loops)
         self._columns = Columns(
-            out, product, masks is not None, self._taps, (self._loops[-1], self._near[-1])
+            out, product, masks is not None, self._taps, (self._loops[-1], self._border_loops[-1])
         )
-        # Whether both operands have lanes.
         self.is_depthwise = product.lanes.strides[A] != 0
-        if self.is_depthwise and math.prod(loop.extent for loop in product.summed) > _MOST_PAIRS:
-            raise Unsupported("a large window")
+        if (
+            self.is_depthwise
+            and math.prod(loop.extent for loop in product.summed) > _LARGEST_DEPTHWISE_WINDOW
+        ):
+            raise Unsupported("a large depthwise window")
         if (product.scheme.extends_floats and masks) or (
             product.scheme.extends_a and self.is_depthwise
         ):
-            raise Unsupported("an image of f16 with weights of f32")
+            raise Unsupported("an f16 image with f32 weights")
 
     @property
-    def distances(self) -> list[int]:
-        """The distances that fit into no instruction, so that blocks need them in registers."""
-        found = {
-            step
-            for loop in (self._loops[-1], self._near[-1])
-            for step in loop.strides[: B + 1]
-            if not fits(step)
+    def large_strides(self) -> list[int]:
+        """Strides in bytes that row blocks need in registers: they do not fit into an immediate, or are the lanes'."""
+        strides = {
+            stride
+            for loop in (self._loops[-1], self._border_loops[-1])
+            for stride in loop.strides[: B + 1]
+            if not fits(stride)
         }
         if not self._product.is_contiguous:
-            found.add(self._product.lanes.strides[B])
-        return sorted(found)
+            strides.add(self._product.lanes.strides[B])
+        return sorted(strides)
 
     def cost(self, most: int, lmul: int, lanes: int) -> float:
-        """Returns the instructions for each row in blocks of at most so many, without those of loops."""
+        """Estimates the instructions for each row of blocks with at most `most` rows, without loop control."""
         steps = math.prod(loop.extent for loop in self._product.summed) // self._taps.extent
         blocks = math.ceil(self._inner_rows.extent / most)
         column = self._columns.cost(lmul, lanes)
         if self.is_depthwise:
-            return steps * self._pairs(most, lmul, column) / self._inner_rows.extent
+            return steps * self._depthwise_step(most, lmul, column) / self._inner_rows.extent
         executed = steps * self._step(math.ceil(self._inner_rows.extent / blocks), column)
-        executed += (
-            _MASKED * math.prod(each.extent for each in self._masks.horizontal)
-            if self._masks
-            else 0
-        )
-        again = _AGAIN if self._turns > 1 else 0
-        return self._turns * (blocks * executed / self._inner_rows.extent + again)
+        if self._masks:
+            executed += _MASK_COST * math.prod(each.extent for each in self._masks.horizontal)
+        spill = _SPILL_COST if self._k_blocks > 1 else 0
+        return self._k_blocks * (blocks * executed / self._inner_rows.extent + spill)
 
     def floats(self, rows: int) -> int:
-        """Returns how many numbers of `a` are in float registers at a time, at most, in blocks of so many rows."""
+        """Returns how many float registers a row block of `rows` rows needs for scalars of `a`."""
         if self.is_depthwise or not self._product.scheme.is_float:
             return 0
         return min(len(offsets(self._inner_rows, self._taps, rows)), rows + self._taps.extent)
 
-    def _pairs(self, most: int, lmul: int, column: float) -> float:
-        """Instructions at the taps along a line, in all blocks of a line of rows; arguments as of the two beside."""
+    def _depthwise_step(self, most: int, lmul: int, column: float) -> float:
+        """As _step(), for a depthwise product and all row blocks of the innermost row loop."""
         scheme = self._product.scheme
         total = 0.0
         for count, rows, out_of_bounds in self._borders.blocks(most):
             free = (
-                depthwise.weights(lmul, REGISTERS - rows * lmul, scheme.widens)
+                depthwise.weight_groups(lmul, REGISTERS - rows * lmul, scheme.widens)
                 if self._shares
                 else 0
             )
@@ -148,17 +148,12 @@ class Accumulate:
         return total
 
     def _step(self, rows: int, column: float) -> float:
-        """Instructions of one step of the innermost sum, without the loop around it.
-
-        Args:
-          rows: of the block.
-          column: instructions to load a group of `b`.
-        """
+        """Estimates the instructions of one step for `rows` rows; `column` of them load a group of `b`."""
         taps = self._taps.extent
         return len(offsets(self._inner_rows, self._taps, rows)) + taps * (column + rows)
 
     def write(self, block: Block, a: str, b: str) -> None:
-        """Emits the sums of a block, whose operands begin at the addresses in two registers."""
+        """Emits the summed loops of a row block; registers `a` and `b` hold the addresses of its operands."""
         if self.is_depthwise:
             depthwise.Depthwise(
                 self._out, self._product, self._inner_rows, self._borders, self._shares
@@ -167,94 +162,95 @@ class Accumulate:
             self._write(block, a, b)
 
     def _write(self, block: Block, a: str, b: str) -> None:
-        """Multiplies lanes with one number."""
         out = self._out
         rows = len(block.registers)
         innermost = self._loops[-1]
         lmul = block.lanes.lmul
-        taken = self._step(rows, self._columns.cost(lmul, 0))
-        unroll = self._unroll or max(1, int(_UNROLLED // taken))
+        step_cost = self._step(rows, self._columns.cost(lmul, 0))
+        unroll = self._unroll or max(1, int(_UNROLLED_INSTRUCTIONS // step_cost))
         shared = self._columns.steps(lmul, innermost)
         unroll = max(shared, unroll - unroll % shared)
         if innermost.extent < (unroll if self._unroll else 2 * unroll):
             unroll = innermost.extent
-        # The bytes of `a` that one turn of the unrolled loop visits by the offsets of loads.
+        # Bytes of `a` that the immediates of loads must reach in one iteration of the unrolled loop.
         reach = unroll * innermost.strides[A] if fits(innermost.strides[A]) else 0
         while not fits(reach):
             unroll -= 1
             reach = unroll * innermost.strides[A]
-        # The smallest offset that each pointer serves.
+        # Each pointer serves the offsets in `a` that the immediates of loads reach from its own offset.
         starts: list[int] = []
         for offset in self._offsets(block):
             if not starts or not fits(offset - starts[-1] + reach):
                 starts.append(offset)
-        with out.registers(len(starts) + self._taps.extent) as registers:
-            pointers = dict(zip(starts, registers, strict=False))
-            columns = registers[len(starts) :]
-            for start, pointer in pointers.items():
+        taps = self._taps.extent
+        with out.registers(len(starts)) as a_pointers, out.registers(taps) as b_pointers:
+            for start, pointer in zip(starts, a_pointers, strict=True):
                 out.move(pointer, a)
                 out.add(pointer, start)
-            for tap, column in enumerate(columns):
-                out.move(column, columns[tap - 1] if tap else b)
-                out.add(column, self._taps.strides[B] if tap else 0)
-            at = _Pointers(block, pointers, columns, innermost)
+            for tap, pointer in enumerate(b_pointers):
+                out.move(pointer, b_pointers[tap - 1] if tap else b)
+                out.add(pointer, self._taps.strides[B] if tap else 0)
+            a_by_offset = dict(zip(starts, a_pointers, strict=True))
+            pointers = _Pointers(block, a_by_offset, b_pointers, innermost)
             if self._masks is None:
-                self._nested(self._loops, unroll, at)
+                self._nested(self._loops, unroll, pointers)
             else:
-                self._masked(self._masks, unroll, at)
+                self._masked(self._masks, unroll, pointers)
 
-    def _masked(self, masks: Masks, unroll: int, at: _Pointers) -> None:
-        """Multiplies with the masks of a panel."""
+    def _masked(self, masks: Masks, unroll: int, pointers: _Pointers) -> None:
+        """Emits the loops of a masked panel: a text for panels at the vertical border, and one for all others."""
         out = self._out
         with out.registers(1) as (mask,):
-            out.move(mask, at.block.masks)
-            block = replace(at.block, masks=mask)
-            far = replace(at, block=block, masked=len(self._others))
+            out.move(mask, pointers.block.masks)
+            block = replace(pointers.block, masks=mask)
+            interior = replace(pointers, block=block, masked=len(self._one_mask_loops))
             if masks.is_flat:
-                self._nested(self._loops, unroll, far)
+                self._nested(self._loops, unroll, interior)
                 return
-            innermost = self._near[-1]
-            near = replace(
-                far,
+            innermost = self._border_loops[-1]
+            border = replace(
+                interior,
                 innermost=innermost,
-                masked=len(self._near) - len(masks.vertical) - len(masks.horizontal),
+                masked=len(self._border_loops) - len(masks.vertical) - len(masks.horizontal),
             )
 
-            def all_masks() -> None:
-                out.add(mask, masks.behind)
-                steps = min(unroll, _UNROLLED_NEAR, innermost.extent)
-                self._nested(self._near, steps, near)
+            def emit_border() -> None:
+                out.add(mask, masks.horizontal_bytes)
+                steps = min(unroll, _UNROLLED_BORDER_STEPS, innermost.extent)
+                self._nested(self._border_loops, steps, border)
 
-            masks.unless_near(
-                block.lanes, lambda: self._nested(self._loops, unroll, far), all_masks
+            masks.if_interior(
+                block.lanes, lambda: self._nested(self._loops, unroll, interior), emit_border
             )
 
-    def _nested(self, loops: tuple[Loop, ...], unroll: int, at: _Pointers) -> None:
+    def _nested(self, loops: tuple[Loop, ...], unroll: int, pointers: _Pointers) -> None:
+        """Emits nested loops, the innermost one unrolled. A loop over vertical taps skips those outside the image."""
         out = self._out
         first, *rest = loops
-        if self._masks is not None and len(loops) == at.masked:
-            self._mask(self._masks, at.block)
+        if self._masks is not None and len(loops) == pointers.masked:
+            self._mask(self._masks, pointers.block)
         if not rest:
             count, left = divmod(first.extent, unroll)
-            out.repeat(count, lambda: self._steps(unroll, at))
+            out.repeat(count, lambda: self._steps(unroll, pointers))
             if left:
-                self._steps(left, at)
+                self._steps(left, pointers)
             return
         inner = rest[0]
         edge = self._borders.crossed(first)
 
         def move(done: int) -> None:
-            for number, registers in ((A, at.a.values()), (B, at.b)):
+            """Moves the pointers to the next iteration, after `done` iterations of the inner loop."""
+            for number, registers in ((A, pointers.a.values()), (B, pointers.b)):
                 for register in registers:
                     out.add(register, first.strides[number] - done * inner.strides[number])
 
         def inside() -> None:
-            self._nested(tuple(rest), unroll, at)
+            self._nested(tuple(rest), unroll, pointers)
             move(inner.extent)
 
         def outside() -> None:
-            if at.block.pad_value:
-                self._nested(tuple(rest), 1, replace(at, block=at.block.outside))
+            if pointers.block.pad_value:
+                self._nested(tuple(rest), 1, replace(pointers, block=pointers.block.outside))
                 move(inner.extent)
             else:
                 move(0)
@@ -263,7 +259,7 @@ class Accumulate:
             out.repeat(first.extent, inside)
             return
         with out.registers(2) as (index, limit):
-            out.move(index, at.block.positions[edge.number])
+            out.move(index, pointers.block.positions[edge.number])
             out.set(limit, edge.extent)
 
             def body() -> None:
@@ -273,93 +269,93 @@ class Accumulate:
             out.repeat(first.extent, body)
 
     def _mask(self, masks: Masks, block: Block) -> None:
-        """Emits the load of the next mask into v0, and fills the lanes that it leaves out."""
+        """Emits the load of the next mask into v0, and sets the group of `b` to the pad value for masked-off lanes."""
         out = self._out
         out.emit(rvv.load_mask("v0", block.masks))
         out.add(block.masks, masks.slot)
-        wide = f"v{self._columns.wide(block.lanes.lmul)}"
+        wide = f"v{self._columns.wide_register(block.lanes.lmul)}"
         out.emit(rvv.splat(wide, block.pad_value) if block.pad_value else rvv.zeros(wide))
 
     def groups(self, lmul: int) -> int:
-        """Returns how many groups of so many registers the sums leave free."""
+        """Returns how many groups of `lmul` registers must be left for operands."""
         if self.is_depthwise:
-            # Of both operands, and what they are widened from.
+            # One for each operand. int8 sources need another one only if LMUL is 1, where they cannot overlap.
             return 2 + (lmul == 1 and not self._product.scheme.is_float)
         return self._columns.groups(lmul)
 
-    def _steps(self, count: int, at: _Pointers) -> None:
-        """Emits `count` steps of the innermost sum, each with all taps."""
-        step = at.innermost.strides[A]
-        away = 0
+    def _steps(self, count: int, pointers: _Pointers) -> None:
+        """Emits `count` steps of the innermost loop, each with all taps."""
+        stride = pointers.innermost.strides[A]
+        pending = 0
         for number in range(count):
-            self._one_step(number, count, away, at)
-            away += step
-            if number == count - 1 or not fits(step):
-                for pointer in at.a.values():
-                    self._out.add(pointer, away, at.block.constants.get(away, ""))
-                away = 0
+            self._one_step(number, count, pending, pointers)
+            pending += stride
+            if number == count - 1 or not fits(stride):
+                for pointer in pointers.a.values():
+                    self._out.add(pointer, pending, pointers.block.constants.get(pending, ""))
+                pending = 0
 
-    def _one_step(self, number: int, count: int, away: int, at: _Pointers) -> None:
-        """Emits one of `count` steps, which reads `a` so many bytes behind the pointers."""
+    def _one_step(self, number: int, count: int, pending: int, pointers: _Pointers) -> None:
+        """Emits step `number` of `count` unrolled steps, which reads `a` at `pending` bytes behind the pointers."""
         out = self._out
         is_float = self._product.scheme.is_float
-        wide = self._columns.wide(at.block.lanes.lmul)
-        numbers: dict[int, str] = {}
-        for tap, column in enumerate(at.b):
-            self._columns.load(column, at.block, at.innermost, number, count)
-            later = self._offsets(at.block, tap + 1)
-            out_of_bounds = at.block.out_of_bounds
-            for row, register in enumerate(at.block.registers):
+        block, pad_value = pointers.block, pointers.block.pad_value
+        wide = self._columns.wide_register(block.lanes.lmul)
+        scalars: dict[int, str] = {}
+        for tap, column in enumerate(pointers.b):
+            self._columns.load(column, block, pointers.innermost, number, count)
+            later = self._offsets(block, tap + 1)
+            out_of_bounds = block.out_of_bounds
+            for row, register in enumerate(block.registers):
                 if (row, tap) in out_of_bounds:
-                    if at.block.pad_value:
-                        out.emit(
-                            rvv.multiply_add("vwmacc", f"v{register}", at.block.pad_value, "v0")
-                        )
+                    if pad_value:
+                        out.emit(rvv.multiply_add("vwmacc", f"v{register}", pad_value, "v0"))
                     continue
                 offset = self._offset(row, tap)
-                rows = range(row, len(at.block.registers))
-                wanted = [self._offset(r, tap) for r in rows if (r, tap) not in out_of_bounds]
-                if row == 0 or offset not in numbers:
-                    self._numbers(wanted, away, at, numbers)
-                multiply, number_ = self._product.scheme.multiply, numbers[offset]
-                out.emit(rvv.multiply_add(multiply, f"v{register}", number_, f"v{wide}"))
+                if row == 0 or offset not in scalars:
+                    rows = range(row, len(block.registers))
+                    wanted = [self._offset(r, tap) for r in rows if (r, tap) not in out_of_bounds]
+                    self._load_scalars(wanted, pending, pointers, scalars)
+                multiply, scalar = self._product.scheme.multiply, scalars[offset]
+                out.emit(rvv.multiply_add(multiply, f"v{register}", scalar, f"v{wide}"))
                 if offset not in later:
-                    unused = numbers.pop(offset)
+                    unused = scalars.pop(offset)
                     if is_float:
                         out.give_float(unused)
                     else:
                         out.release(unused)
 
-    def _numbers(
-        self, wanted: list[int], away: int, at: _Pointers, numbers: dict[int, str]
+    def _load_scalars(
+        self, wanted: list[int], pending: int, pointers: _Pointers, scalars: dict[int, str]
     ) -> None:
-        """Loads the first of some numbers of `a`, and those behind it that are better loaded now.
+        """Loads the first scalar of the offsets `wanted` in `a`, and if it pays the next ones, ahead of their use.
 
-        An in-order core completes a load after the vector instructions before it, and multiplies when the load is
-        complete. Multiplications of large groups take longer than that.
+        An in-order core completes a scalar load after all earlier vector instructions, so its user stalls.
+        Multiplications with a large LMUL take longer than that stall. `scalars` are the loaded registers by offset.
         """
         out = self._out
         is_float = self._product.scheme.is_float
-        ahead = not is_float and at.block.lanes.lmul <= _LOADED_AHEAD
+        ahead = not is_float and pointers.block.lanes.lmul <= _LARGEST_LMUL_AHEAD
         for offset in dict.fromkeys(wanted):
-            if offset in numbers:
+            if offset in scalars:
                 continue
             if offset != wanted[0] and not (ahead and out.has_registers):
                 return
-            start = max(each for each in at.a if each <= offset)
-            numbers[offset] = out.take_float() if is_float else out.register()
-            load_number(out, self._product, numbers[offset], offset - start + away, at.a[start])
+            start = max(each for each in pointers.a if each <= offset)
+            scalars[offset] = out.take_float() if is_float else out.register()
+            distance = offset - start + pending
+            load_number(out, self._product, scalars[offset], distance, pointers.a[start])
 
     def _offsets(self, block: Block, first: int = 0) -> list[int]:
-        """Returns the distances in `a` of the numbers that a block reads from this tap on."""
+        """Returns the sorted byte offsets in `a` that a row block reads at tap `first` and later ones."""
         rows, taps = range(len(block.registers)), range(first, self._taps.extent)
-        found = (
+        offsets_ = {
             self._offset(row, tap)
             for row in rows
             for tap in taps
             if (row, tap) not in block.out_of_bounds
-        )
-        return sorted(set(found))
+        }
+        return sorted(offsets_)
 
     def _offset(self, row: int, tap: int) -> int:
         return row * self._inner_rows.strides[A] + tap * self._taps.strides[A]
@@ -367,13 +363,13 @@ class Accumulate:
 
 @dataclass(frozen=True)
 class _Pointers:
-    """Registers with addresses.
+    """A row block and the registers with its addresses.
 
     Attributes:
-      a: addresses in `a` by their distance from the first row's.
-      b: the address in `b` of each tap.
-      innermost: the innermost loop.
-      masked: how many of the loops have the same mask.
+      a: registers with addresses in `a`, by their byte offset from the first row at the first tap.
+      b: registers with the address in `b` of each tap.
+      innermost: the innermost summed loop.
+      masked: how many of the innermost loops run with the same mask; 0 without masks.
     """
 
     block: Block
@@ -386,15 +382,18 @@ class _Pointers:
 def _window(
     product: Product, inner_rows: Loop, across: Loop | None, crossing: list[Loop], shares: bool
 ) -> tuple[Loop, tuple[Loop, ...]]:
-    """Returns the loop over taps that read the same numbers for other rows, and the other sums without `crossing`.
+    """Returns the loop over taps that is unrolled in each step, and the remaining loops without those in `crossing`.
 
-    Taps that lie outside of the image for some rows are that loop.
+    Args:
+      across: the loop over horizontal taps if some of them are outside the image, which then is unrolled.
+      crossing: the loops over vertical taps, and with masks over all padded taps.
+      shares: whether to unroll the largest loop over taps that read the same scalars for neighboring rows.
     """
     none = Loop(1, (0,) * len(product.dtypes))
-    left = [loop for loop in product.summed if loop not in crossing]
-    best = none
-    for loop in left if shares else ():
-        if overlap(inner_rows, loop, 3) < 1 and (best is none or loop.extent > best.extent):
-            best = loop
-    best = across or best
-    return best, merged([loop for loop in left if loop is not best]) or (none,)
+    remaining = [loop for loop in product.summed if loop not in crossing]
+    taps = none
+    for loop in remaining if shares else ():
+        if overlap(inner_rows, loop, 3) < 1 and (taps is none or loop.extent > taps.extent):
+            taps = loop
+    taps = across or taps
+    return taps, merged([loop for loop in remaining if loop is not taps]) or (none,)

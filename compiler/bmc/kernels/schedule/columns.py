@@ -1,7 +1,7 @@
-"""Loads the groups of `b` that sums multiply with, and widens those of int8, and those of f16 for sums of f32.
+"""Loads vector groups of `b`, and widens int8 to int16 and f16 to f32.
 
-Lanes may be apart in memory, as pixels with several channels. If the steps of a sum read what is between them, one
-instruction loads the groups of several steps.
+Lanes may be strided, such as pixels of an HWC image. If consecutive steps read the bytes between the lanes, one
+segment load serves several steps.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from bmc.kernels.schedule.row_block import Block
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 
-# Registers that an instruction can load, at most.
-_MOST = 8
-# What a lane without neighbors costs in memory, in instructions.
+# Registers that one segment load writes at most.
+_MOST_LOADED = 8
+# Estimated cost of each strided lane of a load, in instructions.
 GAP = 0.4
 
 
 class Columns:
-    """Writes the loads of blocks.
+    """Writes the loads of `b` for row blocks.
 
     Args:
-      out: receives the text.
-      product: what is computed.
+      out: receives the instructions.
+      product: the product as row blocks read it.
       has_masks: whether v0 holds a mask of the lanes to load.
-      taps: the loop over taps that share numbers of `a`.
-      innermost: the innermost sums, of which one runs in each block.
+      taps: the loop over taps that is unrolled in each step.
+      innermost: the innermost summed loops; each row block runs one of them.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Columns:
         self._innermost = innermost
 
     def steps(self, lmul: int, innermost: Loop) -> int:
-        """Returns how many steps of a sum share a load: those of neighbors in `b` that are no lanes."""
+        """Returns how many steps of the loop `innermost` share a segment load, because they read adjacent bytes."""
         product = self._product
         if (
             not product.scheme.extends_integers
@@ -56,95 +56,102 @@ class Columns:
             or innermost.strides[B] != 1
         ):
             return 1
-        most = _MOST // _narrow(lmul)
+        most = _MOST_LOADED // _narrow_size(lmul)
         return math.ceil(innermost.extent / math.ceil(innermost.extent / most))
 
     def cost(self, lmul: int, lanes: int) -> float:
-        """Returns the instructions of a step for so many lanes, about."""
+        """Estimates the instructions to load `lanes` lanes in a group of `lmul` registers for one step."""
         if not self._product.scheme.extends_integers:
             return 5 if self._product.scheme.extends_floats else 2
         steps = self.steps(lmul, self._innermost[0])
         gap = 0 if self._product.is_contiguous else lanes * GAP
         return ((2 if steps == 1 else 4) + gap) / steps + 1
 
-    def wide(self, lmul: int) -> int:
-        """Returns the first register of a group as it is multiplied."""
+    def wide_register(self, lmul: int) -> int:
+        """Returns the first register of the group of `b` that is multiplied."""
         if not self._has_masks:
             return 0
-        return _wide(lmul) if self._product.scheme.widens else lmul
+        return _wide_size(lmul) if self._product.scheme.widens else lmul
 
     def groups(self, lmul: int) -> int:
-        """Returns how many groups of so many registers the loads need."""
+        """Returns how many groups of `lmul` registers the loads need."""
         if not self._product.scheme.widens:
-            # What is extended is the upper half of a group, except of a single register.
+            # f16 is loaded into the upper half of the f32 group that it becomes, or into a register of its own.
             return 1 + (self._has_masks or (self._product.scheme.extends_floats and lmul == 1))
         if not self._product.scheme.extends_integers:
-            return math.ceil((self.wide(lmul) + _wide(lmul)) / lmul)
+            return math.ceil((self.wide_register(lmul) + _wide_size(lmul)) / lmul)
         return max(
             math.ceil(
                 max(
-                    self.wide(lmul) + _wide(lmul),
-                    self._narrow(lmul, steps) + steps * _narrow(lmul),
+                    self.wide_register(lmul) + _wide_size(lmul),
+                    self._narrow_register(lmul, steps) + steps * _narrow_size(lmul),
                 )
                 / lmul
             )
             for steps in (self.steps(lmul, loop) for loop in self._innermost)
         )
 
-    def _narrow(self, lmul: int, steps: int) -> int:
-        """Returns the first register of the groups of some steps as they are in memory."""
+    def _narrow_register(self, lmul: int, steps: int) -> int:
+        """Returns the first register of the int8 groups that a load for `steps` steps writes."""
         if steps > 1 or not self._has_masks:
-            return self.wide(lmul) + _wide(lmul)
-        # Lanes that are left out stay in the wide group, so these do not overlap.
-        return _narrow(lmul) if lmul >= 4 else 2
+            return self.wide_register(lmul) + _wide_size(lmul)
+        # Masked-off lanes of the wide group keep the pad value, so the int8 group must not overlap it.
+        return _narrow_size(lmul) if lmul >= 4 else 2
 
-    def load(self, column: str, block: Block, innermost: Loop, number: int, count: int) -> None:
-        """Emits the load of a group for one of `count` steps, and moves its address."""
+    def load(self, column: str, block: Block, innermost: Loop, index: int, count: int) -> None:
+        """Emits the load of `b` for one step, and moves its address.
+
+        Args:
+          column: register with the address in `b`.
+          block: the row block.
+          innermost: the loop of the step.
+          index, count: index of the step among `count` unrolled ones.
+        """
         out = self._out
         product = self._product
         lmul = block.lanes.lmul
-        is_wide = not product.scheme.extends_integers
+        extends_integers = product.scheme.extends_integers
         width = 8 * WIDTHS[product.dtypes[B]]
         masked = self._has_masks
-        wide = self.wide(lmul)
-        most = self.steps(lmul, innermost)
-        extends = product.scheme.extends_floats
-        first = wide if is_wide else self._narrow(lmul, most)
-        first += max(1, lmul // 2) if extends else 0
-        if number % most == 0:
-            steps = min(most, count - number)
+        wide = self.wide_register(lmul)
+        shared = self.steps(lmul, innermost)
+        extends_floats = product.scheme.extends_floats
+        loaded = self._narrow_register(lmul, shared) if extends_integers else wide
+        loaded += max(1, lmul // 2) if extends_floats else 0
+        if index % shared == 0:
+            steps = min(shared, count - index)
             stride = block.constants.get(product.lanes.strides[B], "")
             if product.is_contiguous:
-                out.emit(rvv.transfer(False, width, f"v{first}", column, masked))
+                out.emit(rvv.transfer(False, width, f"v{loaded}", column, masked))
             elif steps == 1:
-                out.emit(rvv.transfer_strided(False, width, f"v{first}", column, stride, masked))
+                out.emit(rvv.transfer_strided(False, width, f"v{loaded}", column, stride, masked))
             else:
-                # These may take longer if their elements have not the current width.
+                # Segment loads may be slower if SEW is not the width of their elements.
                 policy = "mu" if masked else "ma"
                 block.lanes.use(out, 8, policy)
-                out.emit(rvv.load_segments(steps, 8, f"v{first}", column, stride, masked))
+                out.emit(rvv.load_segments(steps, 8, f"v{loaded}", column, stride, masked))
                 block.lanes.use(out, 16, policy)
             step = innermost.strides[B] * steps
             out.add(column, step, block.constants.get(step, ""))
-        if extends:
-            depthwise.extend(out, block, f"v{first}", f"v{wide}")
-        if not is_wide:
-            narrow = first + number % most * _narrow(lmul)
+        if extends_floats:
+            depthwise.extend(out, block, f"v{loaded}", f"v{wide}")
+        if extends_integers:
+            narrow = loaded + index % shared * _narrow_size(lmul)
             out.emit(rvv.extend(2, f"v{wide}", f"v{narrow}", masked))
 
 
 def load_number(out: Assembly, product: Product, register: str, offset: int, base: str) -> None:
-    """Emits the load of a number of `a` from so many bytes behind an address."""
+    """Emits the load of a scalar of `a` at `offset` bytes behind the address in `base`."""
     out.emit(rvv.load_number(product.dtypes[A], register, offset, base))
     if product.scheme.extends_a:
         out.emit(rvv.half_to_float(register, register))
 
 
-def _wide(lmul: int) -> int:
-    """Returns the registers of a group of int8 as it is multiplied."""
+def _wide_size(lmul: int) -> int:
+    """Returns the registers of an int16 group whose accumulator has `lmul` registers."""
     return max(1, lmul // 2)
 
 
-def _narrow(lmul: int) -> int:
-    """Returns the registers of a group of int8 as it is in memory."""
+def _narrow_size(lmul: int) -> int:
+    """Returns the registers of an int8 group whose accumulator has `lmul` registers."""
     return max(1, lmul // 4)

@@ -1,7 +1,7 @@
-"""Writes the sums of blocks whose lanes are multiplied with lanes, as in a depthwise convolution.
+"""Writes the summed loops of depthwise products: `a` and `b` are both loaded as vectors.
 
-All taps of a window are unrolled. What several rows read at different taps is loaded once for them, and extended if it
-is int8, if there are registers for the weights of these taps.
+All taps of a window are unrolled. Pixels that several rows read at different taps are loaded, and widened, only once
+if there are enough registers to keep the weights of these taps.
 """
 
 from __future__ import annotations
@@ -20,10 +20,14 @@ from bmc.kernels.tree.assembly import Assembly
 
 
 class Depthwise:
-    """Writes the sums of blocks. Arguments are those of Accumulate; `shares` tells whether rows may share loads.
+    """Writes the summed loops of row blocks.
+
+    Args:
+      out, product, inner_rows, borders: as in Accumulate.
+      shares: whether rows may share loads of `a`.
 
     Raises:
-      Unsupported: more than one edge is crossed from line to line.
+      Unsupported: the image has more than one vertical edge.
     """
 
     def __init__(
@@ -35,129 +39,145 @@ class Depthwise:
         self._borders = borders
         self._may_share = shares
         if len(borders.vertical) > 1:
-            raise Unsupported("an image that is padded along so many axes")
+            raise Unsupported("an image that is padded along too many axes")
 
     def write(self, block: Block, a: str, b: str) -> None:
-        """Emits the sums of a block, whose operands begin at the addresses in two registers."""
+        """Emits the summed loops of a row block; registers `a` and `b` hold the addresses of its operands."""
         out = self._out
-        groups = self._groups()
-        down = self._borders.vertical
-        shared = self._may_share and all(self._is_shared(taps, block) for _, taps in groups)
+        window_rows = self._window_rows()
+        vertical = self._borders.vertical
+        shared = self._may_share and all(self._is_shared(taps, block) for _, taps in window_rows)
         rows = 1 if shared else len(block.registers)
-        with out.registers(rows + 1 + len(down)) as (column, *registers):
-            pointers = registers[len(down) :]
-            limits = {
-                edge.number: register for edge, register in zip(down, registers, strict=False)
-            }
-            for edge in down:
+        with (
+            out.registers(1) as (b_pointer,),
+            out.registers(len(vertical)) as limit_registers,
+            out.registers(rows) as a_pointers,
+        ):
+            numbers = (edge.number for edge in vertical)
+            limits = dict(zip(numbers, limit_registers, strict=True))
+            for edge in vertical:
                 out.set(limits[edge.number], edge.extent)
-            out.move(column, b)
-            for row, pointer in enumerate(pointers):
-                out.move(pointer, pointers[row - 1] if row else a)
+            out.move(b_pointer, b)
+            for row, pointer in enumerate(a_pointers):
+                out.move(pointer, a_pointers[row - 1] if row else a)
                 out.add(pointer, self._inner_rows.strides[A] if row else 0)
-            at = _Pairs(column, pointers, limits, shared)
-            if block.out_of_bounds and len(down) == 1 and len(groups) > 1:
-                self._looped(down[0], groups, block, at)
+            pointers = _Pointers(a_pointers, b_pointer, limits, shared)
+            if block.out_of_bounds and len(vertical) == 1 and len(window_rows) > 1:
+                self._as_loop(vertical[0], window_rows, block, pointers)
                 return
-            for number, (crossings, taps) in enumerate(groups):
-                end = groups[number + 1][1][0] if number + 1 < len(groups) else None
-                self._group(crossings, [*taps, end or taps[-1]], block, at)
+            for number, (vertical_indices, taps) in enumerate(window_rows):
+                end = window_rows[number + 1][1][0] if number + 1 < len(window_rows) else taps[-1]
+                self._window_row(vertical_indices, [*taps, end], block, pointers)
 
-    def _looped(
+    def _as_loop(
         self,
         edge: VerticalEdge,
-        groups: list[tuple[_Crossings, list[_Tap]]],
+        window_rows: list[tuple[_VerticalIndices, list[_Tap]]],
         block: Block,
-        at: _Pairs,
+        pointers: _Pointers,
     ) -> None:
-        """Writes all groups as one text, which is shorter; blocks at the ends of lines are few."""
+        """Emits all rows of the window as a loop: slower but shorter, for the few blocks at both ends of a line."""
         out = self._out
-        (_, taps), (((_, away),), (end, *_)), *_ = groups
+        # The second row of the window tells how far each iteration moves.
+        taps, end = window_rows[0][1], window_rows[1][1][0]
+        ((_, index_step),) = window_rows[1][0]
         with out.registers(1) as (index,):
             out.move(index, block.positions[edge.number])
 
             def body() -> None:
-                self._within(index, edge, [*taps, end], block, at)
-                out.add(index, away)
+                self._within(index, edge, [*taps, end], block, pointers)
+                out.add(index, index_step)
 
-            out.repeat(len(groups), body)
+            out.repeat(len(window_rows), body)
 
-    def _groups(self) -> list[tuple[_Crossings, list[_Tap]]]:
-        """Returns all taps, those together that cross edges from line to line at the same indices."""
+    def _window_rows(self) -> list[tuple[_VerticalIndices, list[_Tap]]]:
+        """Returns the rows of the window: taps with the same indices along vertical edges, and these indices."""
         borders = self._borders
-        crossing = [loop for loop in self._product.summed if borders.crossed(loop)]
-        others = [loop for loop in self._product.summed if not borders.crossed(loop)]
-        groups: list[tuple[_Crossings, list[_Tap]]] = []
-        for outer in _indices(crossing):
-            crossings = [
+        vertical_loops = [loop for loop in self._product.summed if borders.crossed(loop)]
+        other_loops = [loop for loop in self._product.summed if not borders.crossed(loop)]
+        window_rows: list[tuple[_VerticalIndices, list[_Tap]]] = []
+        for outer in _indices(vertical_loops):
+            vertical_indices = [
                 (edge, number * step(loop, edge.number))
-                for loop, number in zip(crossing, outer, strict=True)
+                for loop, number in zip(vertical_loops, outer, strict=True)
                 if (edge := borders.crossed(loop))
             ]
             taps = []
-            for inner in _indices(others):
-                places = list(zip((*crossing, *others), (*outer, *inner), strict=True))
-                x, y = (sum(n * loop.strides[each] for loop, n in places) for each in (A, B))
-                taps.append(_Tap(x, y, sum(n for loop, n in places if loop is borders.horizontal)))
-            groups.append((crossings, taps))
-        return groups
+            for inner in _indices(other_loops):
+                iteration = list(
+                    zip((*vertical_loops, *other_loops), (*outer, *inner), strict=True)
+                )
+                a, b = (sum(n * loop.strides[each] for loop, n in iteration) for each in (A, B))
+                index = sum(n for loop, n in iteration if loop is borders.horizontal)
+                taps.append(_Tap(a, b, index))
+            window_rows.append((vertical_indices, taps))
+        return window_rows
 
-    def _group(self, crossings: _Crossings, taps: list[_Tap], block: Block, at: _Pairs) -> None:
-        """Multiplies at all taps but the last one, where the addresses are then."""
-        if not crossings:
-            self._multiply(taps, block, at)
+    def _window_row(
+        self,
+        vertical_indices: _VerticalIndices,
+        taps: list[_Tap],
+        block: Block,
+        pointers: _Pointers,
+    ) -> None:
+        """Emits one row of the window. The last of `taps` is not computed: the pointers move there."""
+        if not vertical_indices:
+            self._multiply(taps, block, pointers)
             return
-        ((edge, away),) = crossings
+        ((edge, vertical_index),) = vertical_indices
         with self._out.registers(1) as (index,):
-            self._out.emit(rvv.add_immediate(index, block.positions[edge.number], away))
-            self._within(index, edge, taps, block, at)
+            self._out.emit(rvv.add_immediate(index, block.positions[edge.number], vertical_index))
+            self._within(index, edge, taps, block, pointers)
 
     def _within(
-        self, index: str, edge: VerticalEdge, taps: list[_Tap], block: Block, at: _Pairs
+        self, index: str, edge: VerticalEdge, taps: list[_Tap], block: Block, pointers: _Pointers
     ) -> None:
-        """Multiplies with the image or with what is around it, whichever is at an index along an edge."""
+        """Emits one row of the window, and a branch that skips the image if register `index` is outside of `edge`."""
         out = self._out
 
         def outside() -> None:
             if block.pad_value:
-                self._fill(taps, block, at.column)
-            out.add(at.column, taps[-1].b - taps[0].b)
-            for pointer in at.rows:
+                self._multiply_pad_value(taps, block, pointers.b)
+            out.add(pointers.b, taps[-1].b - taps[0].b)
+            for pointer in pointers.a:
                 out.add(pointer, taps[-1].a - taps[0].a)
 
-        inside = lambda: self._multiply(taps, block, at)  # noqa: E731
-        out.within(index, at.limits[edge.number], inside, outside)
+        def inside() -> None:
+            self._multiply(taps, block, pointers)
 
-    def _fill(self, taps: list[_Tap], block: Block, column: str) -> None:
-        """Multiplies with what is read outside of the image at all taps but the last one, but does not move."""
+        out.within(index, pointers.limits[edge.number], inside, outside)
+
+    def _multiply_pad_value(self, taps: list[_Tap], block: Block, b: str) -> None:
+        """Emits the products of the pad value and the weights of all taps but the last, and leaves the pointer."""
         out = self._out
-        half = max(1, block.lanes.lmul // 2)
+        narrow = f"v{2 * max(1, block.lanes.lmul // 2)}"
         moves = [after.b - tap.b for tap, after in zip(taps, taps[1:-1], strict=False)]
 
-        def one(move: int) -> None:
+        def multiply_tap(move: int) -> None:
             if not self._product.scheme.extends_integers:
-                out.emit(rvv.transfer(False, 16, "v0", column))
-                out.add(column, move)
+                out.emit(rvv.transfer(False, 16, "v0", b))
+                out.add(b, move)
             else:
-                out.emit(rvv.transfer(False, 8, f"v{2 * half}", column))
-                out.add(column, move)
-                out.emit(rvv.extend(2, "v0", f"v{2 * half}"))
+                out.emit(rvv.transfer(False, 8, narrow, b))
+                out.add(b, move)
+                out.emit(rvv.extend(2, "v0", narrow))
             for register in block.registers:
                 out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.pad_value, "v0"))
 
-        for move, alike in itertools.groupby(moves):
-            out.repeat(len(list(alike)), functools.partial(one, move))
-        one(taps[0].b - taps[-2].b)
+        for move, equal_moves in itertools.groupby(moves):
+            out.repeat(len(list(equal_moves)), functools.partial(multiply_tap, move))
+        multiply_tap(taps[0].b - taps[-2].b)
 
-    def _multiply(self, taps: list[_Tap], block: Block, at: _Pairs) -> None:
-        """Multiplies at all taps but the last one."""
-        if at.shared:
-            self._multiply_shared(taps, block, at)
+    def _multiply(self, taps: list[_Tap], block: Block, pointers: _Pointers) -> None:
+        """Emits the products of all taps but the last, where the pointers are left: tap by tap, and row by row."""
+        if pointers.shared:
+            self._multiply_shared(taps, block, pointers)
             return
         out = self._out
         lmul = block.lanes.lmul
-        half = max(1, lmul // 2)
-        image, narrow = (half, 2 * half) if self._product.scheme.widens else (lmul, 0)
+        registers = max(1, lmul // 2)
+        # First registers of the pixels and of int8 sources; the weights are in v0.
+        image, narrow = (registers, 2 * registers) if self._product.scheme.widens else (lmul, 0)
         *taps, end = taps
 
         def load(number: int, to: int, pointer: str, move: int) -> None:
@@ -174,52 +194,54 @@ class Depthwise:
             else:
                 load(B, 0, pointer, move)
 
-        # Where each row's address goes, tap by tap.
-        ways = []
-        for row, pointer in enumerate(at.rows):
-            ways.append([tap.a for tap in taps if (row, tap.x) not in block.out_of_bounds])
-            ways[row].append(end.a)
-            out.add(pointer, ways[row][0] - taps[0].a)
+        # Byte offsets in `a` that each row's pointer visits: its taps inside the image, then the end.
+        offsets = []
+        for row, pointer in enumerate(pointers.a):
+            offsets.append(
+                [tap.a for tap in taps if (row, tap.horizontal) not in block.out_of_bounds]
+            )
+            offsets[row].append(end.a)
+            out.add(pointer, offsets[row][0] - taps[0].a)
         for tap, following in zip(taps, [*taps[1:], end], strict=True):
-            load_weight(at.column, following.b - tap.b)
+            load_weight(pointers.b, following.b - tap.b)
             for row, register in enumerate(block.registers):
-                if (row, tap.x) not in block.out_of_bounds:
-                    x = ways[row].pop(0)
-                    load(A, image, at.rows[row], ways[row][0] - x)
+                if (row, tap.horizontal) not in block.out_of_bounds:
+                    current = offsets[row].pop(0)
+                    load(A, image, pointers.a[row], offsets[row][0] - current)
                     multiply = self._product.scheme.multiply
                     out.emit(rvv.multiply_add(multiply, f"v{register}", f"v{image}", "v0"))
                 elif block.pad_value:
                     out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.pad_value, "v0"))
 
-    def _places(self, taps: list[_Tap], block: Block) -> dict[int, list[tuple[int, int]]]:
-        """Returns which rows multiply what is at each distance in `a`, with the numbers of their taps."""
-        places: dict[int, list[tuple[int, int]]] = {}
+    def _readers(self, taps: list[_Tap], block: Block) -> dict[int, list[tuple[int, int]]]:
+        """Returns the (row, index in `taps`) pairs that read each byte offset in `a`, sorted by offset."""
+        readers_at: dict[int, list[tuple[int, int]]] = {}
         for number, tap in enumerate(taps):
             for row in range(len(block.registers)):
-                if (row, tap.x) not in block.out_of_bounds:
-                    place = row * self._inner_rows.strides[A] + tap.a
-                    places.setdefault(place, []).append((row, number))
-        return dict(sorted(places.items()))
+                if (row, tap.horizontal) not in block.out_of_bounds:
+                    offset = row * self._inner_rows.strides[A] + tap.a
+                    readers_at.setdefault(offset, []).append((row, number))
+        return dict(sorted(readers_at.items()))
 
     def _is_shared(self, taps: list[_Tap], block: Block) -> bool:
-        """Whether rows read the same numbers, and there are registers for the weights of the taps that do."""
-        places = self._places(taps, block)
-        free = weights(block.lanes.lmul, min(block.registers), self._product.scheme.widens)
-        readers = list(places.values())
-        return len(places) < sum(map(len, readers)) and _at_a_time(readers) <= free
+        """Whether rows read the same pixels, and there are registers for all weights that this keeps live."""
+        readers_at = self._readers(taps, block)
+        free = weight_groups(block.lanes.lmul, min(block.registers), self._product.scheme.widens)
+        readers = list(readers_at.values())
+        return len(readers_at) < sum(map(len, readers)) and _live_weights(readers) <= free
 
-    def _multiply_shared(self, taps: list[_Tap], block: Block, at: _Pairs) -> None:
-        """Multiplies at all taps but the last one: what is at one place after the other, for all rows that read it."""
+    def _multiply_shared(self, taps: list[_Tap], block: Block, pointers: _Pointers) -> None:
+        """As _multiply(), but pixel by pixel: each is loaded once for all rows and taps that read it."""
         out = self._out
-        (pointer,) = at.rows
+        (pointer,) = pointers.a
         *taps, end = taps
         widens = self._product.scheme.widens
         size, other = _operands(block.lanes.lmul, widens)
-        count = weights(block.lanes.lmul, min(block.registers), widens)
+        count = weight_groups(block.lanes.lmul, min(block.registers), widens)
         free = [f"v{(other + number) * size}" for number in range(count)]
         multiply = self._product.scheme.multiply
         held: dict[int, str] = {}
-        column, image = taps[0].b, taps[0].a
+        a_offset, b_offset = taps[0].a, taps[0].b
 
         def load(number: int, to: str, address: str) -> None:
             width = WIDTHS[self._product.dtypes[number]]
@@ -229,42 +251,42 @@ class Depthwise:
 
         def load_weight(to: str) -> None:
             if self._product.scheme.extends_floats:
-                # The image that is there has been multiplied.
-                load(B, "v0", at.column)
+                # v0 is free: its pixels have been multiplied.
+                load(B, "v0", pointers.b)
                 extend(out, block, "v0", to)
             else:
-                load(B, to, at.column)
+                load(B, to, pointers.b)
 
-        places = self._places(taps, block)
-        last = {tap: place for place, readers in places.items() for _, tap in readers}
-        for place, readers in places.items():
+        readers_at = self._readers(taps, block)
+        last = {tap: offset for offset, readers in readers_at.items() for _, tap in readers}
+        for offset, readers in readers_at.items():
             for _, number in readers:
                 if number in held:
                     continue
                 held[number] = free.pop()
-                out.add(at.column, taps[number].b - column)
-                column = taps[number].b
+                out.add(pointers.b, taps[number].b - b_offset)
+                b_offset = taps[number].b
                 load_weight(held[number])
-                self._fill_out_of_bounds(taps[number], held[number], block)
-            out.add(pointer, place - image)
-            image = place
+                self._multiply_out_of_bounds(taps[number], held[number], block)
+            out.add(pointer, offset - a_offset)
+            a_offset = offset
             load(A, "v0", pointer)
             for row, number in readers:
                 out.emit(rvv.multiply_add(multiply, f"v{block.registers[row]}", "v0", held[number]))
-            free += [held.pop(tap) for tap in list(held) if last[tap] == place]
+            free += [held.pop(tap) for tap in list(held) if last[tap] == offset]
         for number, tap in enumerate(taps):
             if number not in last and block.pad_value:
-                out.add(at.column, tap.b - column)
-                column = tap.b
-                load(B, "v0", at.column)
-                self._fill_out_of_bounds(tap, "v0", block)
-        out.add(at.column, end.b - column)
-        out.add(pointer, end.a - image)
+                out.add(pointers.b, tap.b - b_offset)
+                b_offset = tap.b
+                load(B, "v0", pointers.b)
+                self._multiply_out_of_bounds(tap, "v0", block)
+        out.add(pointers.b, end.b - b_offset)
+        out.add(pointer, end.a - a_offset)
 
-    def _fill_out_of_bounds(self, tap: _Tap, weight: str, block: Block) -> None:
-        """Multiplies with what is read outside of the image, for the rows that are outside at a tap."""
+    def _multiply_out_of_bounds(self, tap: _Tap, weight: str, block: Block) -> None:
+        """Emits the products of the pad value and register `weight`, for the rows whose `tap` is outside the image."""
         for row, register in enumerate(block.registers):
-            if block.pad_value and (row, tap.x) in block.out_of_bounds:
+            if block.pad_value and (row, tap.horizontal) in block.out_of_bounds:
                 self._out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.pad_value, weight))
 
 
@@ -275,52 +297,56 @@ def cost(
     load: tuple[float, float],
     free: int,
 ) -> float:
-    """Returns the instructions at the taps along one line of a window, about.
+    """Estimates the instructions of one row of the window for a row block.
 
     Args:
-      line: the loop over rows.
-      taps: those of the window that the rows may share.
-      block: its rows, and what they miss.
+      inner_rows: the innermost row loop.
+      taps: the loop over horizontal taps.
+      block: number of rows, and its taps outside the image.
       load: instructions to load a group of `a`, and one of `b`.
-      free: how many groups of weights there are registers for, 0 if rows do not share what they read.
+      free: groups of registers for weights, 0 if rows do not share loads.
     """
     rows, out_of_bounds = block
-    places: dict[int, list[tuple[int, int]]] = {}
+    readers_at: dict[int, list[tuple[int, int]]] = {}
     for row, tap in itertools.product(range(rows), range(taps.extent)):
         if (row, tap) not in out_of_bounds:
-            place = row * inner_rows.strides[A] + tap * taps.strides[A]
-            places.setdefault(place, []).append((row, tap))
-    readers = [each for _, each in sorted(places.items())]
+            offset = row * inner_rows.strides[A] + tap * taps.strides[A]
+            readers_at.setdefault(offset, []).append((row, tap))
+    readers = [each for _, each in sorted(readers_at.items())]
     products = sum(map(len, readers))
-    read = len(readers) if _at_a_time(readers) <= free else products
+    read = len(readers) if _live_weights(readers) <= free else products
     image, weight = load
     return weight * taps.extent + image * read + products
 
 
 def extend(out: Assembly, block: Block, source: str, to: str) -> None:
-    """Emits the extension of a group of f16 to f32."""
+    """Emits the widening of the f16 group in `source` to the f32 group `to`."""
     block.lanes.use(out, 16)
     out.emit(rvv.extend_float(to, source))
     block.lanes.use(out, 32)
 
 
-def weights(lmul: int, free: int, widens: bool) -> int:
-    """Returns how many groups of weights there are at a time in so many registers, beside one of the image."""
+def weight_groups(lmul: int, free: int, widens: bool) -> int:
+    """Returns how many groups of weights fit into `free` registers beside a group of pixels."""
     size, other = _operands(lmul, widens)
     return max(0, free // size - other)
 
 
 def _operands(lmul: int, widens: bool) -> tuple[int, int]:
-    """Returns the registers of a group of operands, and how many of these are not weights.
+    """Returns the registers of an operand's group, and how many groups are not for weights.
 
-    One is the image, and int8 has another one that it is extended from.
+    These are one for pixels, and one for an int8 source.
     """
     return (max(1, lmul // 2), 2) if widens else (lmul, 1)
 
 
-def _at_a_time(places: list[list[tuple[int, int]]]) -> int:
-    """Returns the same of the rows and taps that read each place."""
-    taps = [{tap for _, tap in readers} for readers in places]
+def _live_weights(readers_at: list[list[tuple[int, int]]]) -> int:
+    """Returns how many weights are live at once if pixels are processed in order.
+
+    Args:
+      readers_at: (row, tap) pairs that read each pixel.
+    """
+    taps = [{tap for _, tap in readers} for readers in readers_at]
     return max(
         (
             len(set().union(*taps[: number + 1]) & set().union(*taps[number:]))
@@ -332,34 +358,34 @@ def _at_a_time(places: list[list[tuple[int, int]]]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Tap:
-    """One place of a window: its distances in `a` and `b`, and its number along a line."""
+    """A tap: its byte offsets in `a` and `b`, and its index in the row of the window."""
 
     a: int
     b: int
-    x: int
+    horizontal: int
 
 
 @dataclass(frozen=True)
-class _Pairs:
-    """Registers.
+class _Pointers:
+    """Registers with addresses and limits.
 
     Attributes:
-      column: the address in `b`.
-      rows: the address in `a` for each row, or of the first one if they share what they read.
-      limits: how many indices are in the image along each edge from line to inner_rows, by its number.
-      shared: whether they do.
+      a: addresses in `a`: one for each row, or only the first row's if rows share loads.
+      b: address in `b`.
+      limits: extents of the vertical edges, by edge number.
+      shared: whether rows share loads.
     """
 
-    column: str
-    rows: list[str]
+    a: list[str]
+    b: str
     limits: dict[int, str]
     shared: bool
 
 
-# Edges from line to line, and the index of a tap along each.
-_Crossings = list[tuple[VerticalEdge, int]]
+# Vertical edges, and by how many indices a tap is away from the first one.
+_VerticalIndices = list[tuple[VerticalEdge, int]]
 
 
 def _indices(loops: list[Loop]) -> Iterator[tuple[int, ...]]:
-    """Yields the numbers of all iterations."""
+    """Yields the indices of all iterations of nested loops."""
     return itertools.product(*(range(loop.extent) for loop in loops))

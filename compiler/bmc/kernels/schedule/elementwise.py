@@ -1,6 +1,6 @@
-"""Kernels that compute each element from one element of each operand, or only move elements.
+"""Writes elementwise kernels, including those that only copy elements, such as transpositions.
 
-IREE moves bytes one at a time where their order changes, and at most a few registers of anything else.
+IREE transposes bytes one at a time, and uses small groups of registers for everything else.
 """
 
 from __future__ import annotations
@@ -20,52 +20,56 @@ from bmc.kernels.tree.lanes import Lanes, transfer
 
 _REGISTERS = 32
 _FLOATS = 31
-# Integer registers for lengths, distances, and the turns of loops.
+# Integer registers for lengths, large strides, and loop counters.
 _COUNTERS = 8
-# With more operands, their addresses are in memory.
+# With more operands, their addresses are read from a table in memory.
 _MOST_ARGUMENTS = 8
-# Lines of lanes in one turn of the innermost loop, if they only move.
-_TURNS = 4
+# Iterations of the innermost loop that are unrolled if elements are only copied.
+_UNROLLED = 4
 
 
 def write(elementwise: Elementwise, vlen: int, xlen: int, choice: Choice = DEFAULT) -> Kernel:
-    """Returns a kernel for harts whose VLEN is at least `vlen` bits.
+    """Returns a kernel for harts with a VLEN of at least `vlen` bits and integer registers of `xlen` bits.
 
     Raises:
-      Unsupported: there are operations or operands that a kernel cannot have.
+      Unsupported: an operation is not supported, or there are not enough registers.
     """
     return _Writer(elementwise, vlen, xlen, choice).kernel()
 
 
 class _Writer:
+    """Writes one kernel."""
+
     def __init__(self, elementwise: Elementwise, vlen: int, xlen: int, choice: Choice) -> None:
-        self._it = elementwise
+        self._problem = elementwise
         self._word = xlen // 8
         operands = range(RESULT, len(elementwise.dtypes))
         self._in_memory = len(operands) > _MOST_ARGUMENTS
         self._out = Assembly(1 if self._in_memory else len(operands))
-        # What moves from lanes to lanes, by an operand that moves like it: its address, or the distance from where it
-        # began, which several operands share.
-        self._moving = dict(zip(operands, self._out.arguments, strict=False))
+        # Registers that loops advance, by operand: its address. If the addresses are in memory: the byte offset from
+        # its first element, in one register for all operands with the same strides.
+        self._advancing = dict(zip(operands, self._out.arguments, strict=False))
         if self._in_memory:
-            self._moving = {
-                number: self._out.register() for number in self._distances(operands).values()
+            self._advancing = {
+                number: self._out.register() for number in self._movements(operands).values()
             }
             self._address = self._out.register()
         nodes = elementwise.nodes
-        # Elements that only move keep their width.
-        self._moves = len(nodes) == 1 and nodes[0].op == "load"
-        self._bits = 8 * WIDTHS[nodes[0].dtype] if self._moves or has_only_halves(nodes) else 32
+        # Elements that are only copied keep their width.
+        self._only_copies = len(nodes) == 1 and nodes[0].op == "load"
+        self._bits = (
+            8 * WIDTHS[nodes[0].dtype] if self._only_copies or has_only_halves(nodes) else 32
+        )
         fits = [
             lmul
             for lmul in ((choice.lmul,) if choice.lmul else (8, 4, 2, 1))
-            if self._moves or one_row.temporaries(nodes, lmul) <= _REGISTERS // lmul
+            if self._only_copies or one_row.temporaries(nodes, lmul) <= _REGISTERS // lmul
         ]
         if not fits:
-            raise Unsupported("registers")
-        # Elements that are no neighbors take cycles for all lanes of a group, also for those that are not in use.
-        enough = [lmul for lmul in fits if lmul * vlen >= elementwise.lanes.extent * self._bits]
-        self._lmul = (enough or fits[:1])[-1]
+            raise Unsupported("an operation that needs too many vector registers")
+        # Strided accesses take cycles for unused lanes as well, so groups are not larger than needed.
+        sufficient = [lmul for lmul in fits if lmul * vlen >= elementwise.lanes.extent * self._bits]
+        self._lmul = (sufficient or fits[:1])[-1]
         self._widest = self._lmul * vlen // self._bits
         self._strided = strided(
             elementwise.dtypes, elementwise.lanes, range(RESULT, len(elementwise.dtypes))
@@ -75,19 +79,19 @@ class _Writer:
     def kernel(self) -> Kernel:
         out = self._out
         if self._in_memory:
-            for register in self._moving.values():
+            for register in self._advancing.values():
                 out.set(register, 0)
-        self._constants = hoisted(out, self._it.nodes, _FLOATS, _COUNTERS)
-        whole, left = divmod(self._it.lanes.extent, self._widest)
+        self._constants = hoisted(out, self._problem.nodes, _FLOATS, _COUNTERS)
+        whole, left = divmod(self._problem.lanes.extent, self._widest)
         with out.registers(1) as (length,):
             count = left or self._widest
             lanes = Lanes(count, self._lmul, length, self._strided, bits=self._bits)
             if whole + bool(left) == 1:
                 self._use(lanes)
-                self._over(self._it.outer, 0, lambda: self._piece(lanes))
+                self._repeat(self._problem.outer, 0, lambda: self._piece(lanes))
             else:
 
-                def line() -> None:
+                def emit_lanes() -> None:
                     if whole:
                         full = replace(lanes, count=self._widest)
                         self._use(full)
@@ -96,68 +100,80 @@ class _Writer:
                         self._use(lanes)
                         self._move(lanes)
 
-                self._over(self._it.outer, self._it.lanes.extent, line)
+                self._repeat(self._problem.outer, self._problem.lanes.extent, emit_lanes)
         return out.kernel(in_memory=self._in_memory)
 
-    def _distances(self, operands: range) -> dict[tuple[int, ...], int]:
-        """Returns an operand for each way in which some of them move."""
-        loops = (*self._it.outer, self._it.lanes)
+    def _movements(self, operands: range) -> dict[tuple[int, ...], int]:
+        """Returns one operand for each distinct tuple of strides that are not all zero."""
+        loops = (*self._problem.outer, self._problem.lanes)
         strides = {tuple(loop.strides[n] for loop in loops): n for n in operands}
         return {each: number for each, number in strides.items() if any(each)}
 
-    def _at(self, operand: int) -> str:
-        """Returns the register with an operand's address."""
+    def _operand_address(self, operand: int) -> str:
+        """Returns a register with an operand's address; emits its computation if the addresses are in memory."""
         out = self._out
         if not self._in_memory:
-            return self._moving[operand]
-        loops = (*self._it.outer, self._it.lanes)
-        place = (operand - RESULT) * self._word
-        out.emit(rvv.load_integer(8 * self._word, self._address, place, out.arguments[0]))
-        for number, distance in self._moving.items():
+            return self._advancing[operand]
+        loops = (*self._problem.outer, self._problem.lanes)
+        offset = (operand - RESULT) * self._word
+        out.emit(rvv.load_integer(8 * self._word, self._address, offset, out.arguments[0]))
+        for number, offset_register in self._advancing.items():
             if all(loop.strides[number] == loop.strides[operand] for loop in loops):
-                out.emit(rvv.add(self._address, self._address, distance))
+                out.emit(rvv.add(self._address, self._address, offset_register))
         return self._address
 
     def _use(self, lanes: Lanes) -> None:
+        """Emits the vsetvli."""
         self._out.set(lanes.length, lanes.count)
         lanes.use(self._out, self._bits)
 
-    def _over(self, loops: tuple[Loop, ...], moved: int, line: Callable[[], None]) -> None:
-        """Runs over all lines of lanes; each moves the addresses by so many lanes."""
+    def _repeat(
+        self, loops: tuple[Loop, ...], advanced: int, emit_lanes: Callable[[], None]
+    ) -> None:
+        """Emits loops around `emit_lanes`, which advances the registers by `advanced` lanes."""
         if not loops:
-            line()
+            emit_lanes()
             return
         first, *rest = loops
-        inner = rest[0] if rest else self._it.lanes
-        done = inner.extent if rest else moved
+        inner = rest[0] if rest else self._problem.lanes
+        done = inner.extent if rest else advanced
 
         def body() -> None:
-            self._over(tuple(rest), moved, line)
-            for number, address in self._moving.items():
+            self._repeat(tuple(rest), advanced, emit_lanes)
+            for number, address in self._advancing.items():
                 self._out.add(address, first.strides[number] - done * inner.strides[number])
 
-        def several(times: int) -> None:
-            for _ in range(times):
+        def bodies(unrolled: int) -> None:
+            for _ in range(unrolled):
                 body()
 
-        times = _TURNS if self._moves and not rest else 1
-        turns, left = divmod(first.extent, times)
-        if turns:
-            self._out.repeat(turns, lambda: several(times))
-        several(left)
+        unrolled = _UNROLLED if self._only_copies and not rest else 1
+        iterations, left = divmod(first.extent, unrolled)
+        if iterations:
+            self._out.repeat(iterations, lambda: bodies(unrolled))
+        bodies(left)
 
     def _move(self, lanes: Lanes) -> None:
-        """Emits some lanes, and moves to those behind them."""
+        """Emits a piece of the lanes, and advances the registers behind it."""
         self._piece(lanes)
-        for number, address in self._moving.items():
-            self._out.add(address, lanes.count * self._it.lanes.strides[number])
+        for number, address in self._advancing.items():
+            self._out.add(address, lanes.count * self._problem.lanes.strides[number])
 
     def _piece(self, lanes: Lanes) -> None:
-        if not self._moves:
+        """Emits a piece of the lanes."""
+        if not self._only_copies:
             groups = list(range(_REGISTERS // self._lmul))
-            one_row.emit(self._out, self._it.nodes, -1, groups, self._at, lanes, self._constants)
+            one_row.emit(
+                self._out,
+                self._problem.nodes,
+                -1,
+                groups,
+                self._operand_address,
+                lanes,
+                self._constants,
+            )
             return
-        number = self._it.nodes[0].operand
+        number = self._problem.nodes[0].operand
         for store, operand in ((False, number), (True, RESULT)):
-            address = self._at(operand)
+            address = self._operand_address(operand)
             transfer(self._out, store, self._bits, 0, operand, address, lanes)

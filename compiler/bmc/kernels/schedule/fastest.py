@@ -1,4 +1,4 @@
-"""Writes the kernel of a product in the way that takes the fewest instructions."""
+"""Writes the kernel of a product: sliding or GEMM, whichever executes fewer instructions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from bmc.kernels.tree.assembly import Kernel
 
 
 def write(product: Product, vlen: int, choice: Choice = DEFAULT) -> Kernel:
-    """Returns a kernel for harts whose VLEN is at least `vlen` bits. What is chosen is about nests of loops.
+    """Returns a kernel for harts with a VLEN of at least `vlen` bits. Any choice but `lanes` requires GEMM.
 
     Raises:
-      Unsupported: there is none.
+      Unsupported: neither has a kernel.
     """
     if product.dtypes[B] == "i4":
         replace(choice, lanes=None).require()
@@ -32,16 +32,16 @@ def write(product: Product, vlen: int, choice: Choice = DEFAULT) -> Kernel:
 
 
 def cost(product: Product, vlen: int, epilogue_cost: int) -> float:
-    """Returns about how many instructions it executes, with `epilogue_cost` for each complete group of sums.
+    """Estimates the instructions that the kernel executes, with `epilogue_cost` of them for each accumulator.
 
     Raises:
       Unsupported: as write().
     """
     try:
-        found = sliding.cost(product, vlen, epilogue_cost)
+        sliding_cost = sliding.cost(product, vlen, epilogue_cost)
     except Unsupported:
         return gemm.cost(product, vlen, epilogue_cost)
     try:
-        return min(found, gemm.cost(product, vlen, epilogue_cost))
+        return min(sliding_cost, gemm.cost(product, vlen, epilogue_cost))
     except Unsupported:
-        return found
+        return sliding_cost

@@ -1,8 +1,4 @@
-"""Lanes that are made of several loops, where an operand has its elements anywhere.
-
-A product with few rows and columns, as those of a small attention, has too few of either for lanes. All its results
-together are enough. The distances of their elements in an operand are a vector then, and loads have indices.
-"""
+"""Computes the byte offsets of gathered lanes: lanes of several loops, which problem/grid.py makes one loop of."""
 
 from __future__ import annotations
 
@@ -15,26 +11,26 @@ from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
 
-# Groups of registers that write() changes besides those with offsets.
+# Groups of registers that write() uses as temporaries.
 TEMPORARIES = 3
 
 
 def write(
     out: Assembly, grid: tuple[Loop, ...], offsets: Mapping[int, int], lanes: Lanes, first: str
 ) -> None:
-    """Emits the offsets of some lanes, in bytes.
+    """Emits the byte offsets of lanes.
 
     Args:
-      out: receives the text.
-      grid: the loops that lanes are made of, outermost first.
-      offsets: the group for each operand. The first groups are free.
-      lanes: the lanes.
-      first: register with the number of the first one.
+      out: receives the instructions.
+      grid: the loops that make up the lanes, outermost first.
+      offsets: number of the group for the offsets in each gathered operand. The first TEMPORARIES groups are free.
+      lanes: shape of the groups.
+      first: register with the index of the first lane.
     """
-    number, runs, product = (f"v{group * lanes.lmul}" for group in range(TEMPORARIES))
-    out.emit(rvv.lane_numbers(number))
-    out.emit(rvv.binary("vadd", number, number, first))
-    written: set[int] = set()
+    lane, iteration, product = (f"v{group * lanes.lmul}" for group in range(TEMPORARIES))
+    out.emit(rvv.lane_numbers(lane))
+    out.emit(rvv.binary("vadd", lane, lane, first))
+    initialized: set[int] = set()
     for depth in range(len(grid)):
         inside = math.prod(loop.extent for loop in grid[depth + 1 :])
         moving = {n: factor for n in offsets if (factor := factors(grid, n)[depth])}
@@ -42,14 +38,14 @@ def write(
             continue
         with out.registers(1) as (value,):
             if inside > 1:
-                # Rounded up, the inverse is exact for as many lanes as there are.
+                # Division by multiplication with the inverse, rounded up, is exact for the lanes that as_one() allows.
                 out.set(value, -(-(2**BITS) // inside))
-                out.emit(rvv.binary("vmulhu", runs, number, value))
+                out.emit(rvv.binary("vmulhu", iteration, lane, value))
             for operand, factor in moving.items():
                 group = f"v{offsets[operand] * lanes.lmul}"
-                to = product if operand in written else group
+                to = product if operand in initialized else group
                 out.set(value, factor)
-                out.emit(rvv.binary("vmul", to, runs if inside > 1 else number, value))
-                if operand in written:
+                out.emit(rvv.binary("vmul", to, iteration if inside > 1 else lane, value))
+                if operand in initialized:
                     out.emit(rvv.binary("vadd", group, group, product))
-                written.add(operand)
+                initialized.add(operand)

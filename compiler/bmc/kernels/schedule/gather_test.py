@@ -20,7 +20,7 @@ _GRID = (Loop(5, (0, 0, 48, 700, 0, 4)), Loop(3, (0, 0, 16, 0, 80, 4)), Loop(4, 
 class PlacesTest(unittest.TestCase):
     def test_operands_that_have_offsets(self) -> None:
         self.assertEqual(as_one(_GRID), Loop(60, (0, 0, 4, 0, 0, 0)))
-        with self.assertRaisesRegex(Unsupported, "so many lanes"):
+        with self.assertRaisesRegex(Unsupported, "too many lanes"):
             as_one((Loop(2**9, (4,)), Loop(2**8, (4,))))
 
     def test_places_of_some_lanes(self) -> None:

@@ -1,4 +1,4 @@
-"""Tests sums that are computed in several turns, each with a second operand that waits in 16 bits."""
+"""Tests products in K blocks, for each of which `b` is widened."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def staged(product: Product, vlen: int) -> Kernel:
 
 class ChunksTest(KernelCase):
     def test_matrices(self) -> None:
-        """Rows and lanes that make several groups and panels, and chunks of a few sums."""
+        """Rows and lanes that make several groups and panels, and K blocks of a few steps."""
         for rows, lanes, sums, groups in (
             (7, 64, 256, 1),
             (70, 40, 265, 1),
@@ -88,9 +88,9 @@ class ChunksTest(KernelCase):
             result, _ = self.run_kernel(changed, data, 256)
             self.assertEqual(np.array_equal(result, expected(product, data)), right)
 
-    def test_sums_that_shall_not_wait_have_none(self) -> None:
+    def test_no_k_blocks_without_spills(self) -> None:
         product = matmul(48, 64, 384, "i8")
-        with self.assertRaisesRegex(Unsupported, "waits in 16 bits"):
+        with self.assertRaisesRegex(Unsupported, "widened panel"):
             gemm.write(product, 256, Choice(widens=True, spills=False))
         never = gemm.write(product, 256, Choice(spills=False))
         self.assertEqual(
@@ -108,10 +108,10 @@ class ChunksTest(KernelCase):
                 self.assertEqual(math.prod(loop.extent for loop in loops), rows)
                 self.assertEqual(each.loop.extent * each.product.summed[0].extent, 64)
 
-    def test_what_makes_no_chunks(self) -> None:
+    def test_what_has_no_k_blocks(self) -> None:
         for product, reason in (
-            (padded_planes((16, 24), 8, 90, "i8"), "an image that is padded"),
-            (planes(64, 8, 90, "i8"), "a number for each row"),
+            (padded_planes((16, 24), 8, 90, "i8"), "a padded image"),
+            (planes(64, 8, 90, "i8"), "initial value for each row"),
             (padded((3, 90), 64, 96, "i8"), "a long line"),
             (replace(matmul(8, 64, 200, "i8"), rows=()), "one row"),
         ):

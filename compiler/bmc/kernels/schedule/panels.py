@@ -1,4 +1,4 @@
-"""Cuts the lanes of a product into panels, each as wide as a group of vector registers."""
+"""Cuts the lanes of a product into panels, each as wide as one register group, and chooses their row blocks."""
 
 from __future__ import annotations
 
@@ -13,20 +13,24 @@ from bmc.kernels.schedule.row_block import REGISTERS
 
 LMULS = (1, 2, 4, 8)
 MOST_ROWS = 14
-# Numbers of `a` that are in integer registers at a time.
-_MOST_NUMBERS = 10
-# Instructions to load a piece of sums again, and to move addresses, about.
-_AGAIN = 8
+# Integer registers for scalars or addresses of `a`; a row block of int8 or of a depthwise product needs one per row.
+_MOST_SCALARS = 10
+# Estimated instructions to store and load a spilled accumulator, and to move addresses.
+_SPILL_COST = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`count` neighboring pieces of `lanes` lanes, each in groups of `lmul` registers, `rows` rows at a time.
+    """A tile of lanes, or several neighboring ones of the same shape.
 
     Attributes:
-      epilogue_lmul: LMUL of the epilogue where accumulators are spilled, so that it has all registers; 0 where they are
-        not.
-      cost: instructions for each row, about.
+      lanes: lanes of each panel.
+      lmul: registers of an accumulator.
+      rows: rows of the largest row block.
+      epilogue_lmul: LMUL of the epilogue if the accumulators are spilled before it, which frees all registers for it;
+        0 if they are not.
+      cost: estimated instructions for each row.
+      count: how many panels.
     """
 
     lanes: int
@@ -40,26 +44,26 @@ class Panel:
 def cut(
     product: Product, accumulate: Accumulate, inner_rows: Loop, vlen: int, choice: Choice
 ) -> list[Panel]:
-    """Cuts the lanes so that all rows of them cost the fewest instructions.
+    """Cuts the lanes into the panels with the lowest estimated cost.
 
     Args:
-      product: what is computed.
-      sums: writes its accumulate.
-      inner_rows: the innermost loop of rows.
+      product: the product as row blocks read it.
+      accumulate: writes the summed loops, and estimates their cost.
+      inner_rows: the innermost row loop.
       vlen: the smallest VLEN in bits.
-      choice: of the widest group, of rows, and of where sums wait.
+      choice: limits `lmul`, `rows` and `spills`.
 
     Raises:
-      Unsupported: there are not enough registers.
+      Unsupported: there are not enough vector registers.
     """
     largest = choice.lmul or LMULS[-1]
-    ways = [lmul for lmul in LMULS if lmul <= largest]
+    lmuls = [lmul for lmul in LMULS if lmul <= largest]
     shapes = [
-        s for lmul in ways for s in _shapes(product, accumulate, inner_rows, lmul, vlen, choice)
+        s for lmul in lmuls for s in _shapes(product, accumulate, inner_rows, lmul, vlen, choice)
     ]
     if not shapes:
-        raise Unsupported("registers")
-    # Most lanes are in the largest groups, unless they are apart in memory, where more rows are better.
+        raise Unsupported("an epilogue that needs too many vector registers")
+    # Contiguous lanes are best in the largest groups. For strided lanes more rows matter more.
     most = shapes[-1].lmul if product.is_contiguous else 1
     widest = min((s for s in shapes if s.lmul >= most), key=lambda s: s.cost / s.lanes)
     whole, left = divmod(product.lanes.extent, widest.lanes)
@@ -75,13 +79,13 @@ def cut(
 
 
 def _cheapest(shapes: list[Panel], lanes: int) -> list[Panel]:
-    """Returns panels of these shapes, the last ones cut off, that cost the least for so many lanes."""
-    # What follows the first panel of the cheapest ones for fewer lanes is cheapest too.
+    """Returns the cheapest sequence of panels for `lanes` lanes; any panel may have fewer lanes than its shape."""
+    # Dynamic programming: the cost of the cheapest panels for each number of lanes, and the first of these panels.
     costs, firsts = [0.0], [shapes[0]]
     for left in range(1, lanes + 1):
-        ways = [costs[left - min(shape.lanes, left)] + shape.cost for shape in shapes]
-        costs.append(min(ways))
-        firsts.append(shapes[ways.index(costs[left])])
+        totals = [costs[left - min(shape.lanes, left)] + shape.cost for shape in shapes]
+        costs.append(min(totals))
+        firsts.append(shapes[totals.index(costs[left])])
     panels = []
     while lanes:
         panels.append(replace(firsts[lanes], lanes=min(firsts[lanes].lanes, lanes)))
@@ -92,34 +96,36 @@ def _cheapest(shapes: list[Panel], lanes: int) -> list[Panel]:
 def _shapes(
     product: Product, accumulate: Accumulate, inner_rows: Loop, lmul: int, vlen: int, choice: Choice
 ) -> Iterator[Panel]:
-    """The panels in groups of so many registers, with their sums kept in registers and with sums in memory."""
+    """Yields the panel shapes with accumulators of `lmul` registers: without a spill, and with one."""
     nodes = product.epilogue
     lanes = lmul * vlen // product.scheme.bits
 
     def rows(groups: int) -> int:
-        """How many rows of sums there are at a time in so many groups."""
+        """Returns the rows of a row block that may use `groups` accumulators."""
         if accumulate.is_depthwise or not product.scheme.is_float:
-            groups = min(groups, _MOST_NUMBERS)
+            groups = min(groups, _MOST_SCALARS)
         return min(groups, choice.rows or MOST_ROWS, inner_rows.extent)
 
     def cost(most: int) -> tuple[int, float]:
-        """Returns the rows of a block, and instructions for each. Fewer rows may share more of what they read."""
-        found = range(most, 0, -1) if accumulate.is_depthwise else (most,)
-        costs = {each: accumulate.cost(each, lmul, lanes) for each in found}
+        """Returns the best number of rows up to `most`, and its cost for each row.
+
+        In a depthwise product fewer rows may share more loads, because they leave registers for weights.
+        """
+        candidates = range(most, 0, -1) if accumulate.is_depthwise else (most,)
+        costs = {each: accumulate.cost(each, lmul, lanes) for each in candidates}
         return min(costs.items(), key=lambda item: item[1])
 
-    # Groups of `b`, and of `a` if it has lanes, what they are widened from, and a mask.
-    narrow = accumulate.groups(lmul)
-    most = rows(REGISTERS // lmul - max(narrow, one_row.temporaries(nodes, lmul)))
+    operands = accumulate.groups(lmul)
+    kept_rows = rows(REGISTERS // lmul - max(operands, one_row.temporaries(nodes, lmul)))
     spills = choice.spills
-    if most > 0 and not spills:
-        best, each = cost(most)
-        yield Panel(lanes, lmul, best, 0, each + len(nodes))
+    if kept_rows > 0 and not spills:
+        best, row_cost = cost(kept_rows)
+        yield Panel(lanes, lmul, best, 0, row_cost + len(nodes))
+    # A spill pays if it allows more rows, and is needed if the epilogue leaves no registers for any.
     fits = [each for each in LMULS if one_row.temporaries(nodes, each) < REGISTERS // each]
-    more = rows(REGISTERS // lmul - narrow)
-    if more > (0 if spills else max(most, 0)) and fits and spills is not False:
+    spilled_rows = rows(REGISTERS // lmul - operands)
+    if spilled_rows > (0 if spills else max(kept_rows, 0)) and fits and spills is not False:
         epilogue_lmul = min(lmul, fits[-1])
-        best, each = cost(more)
-        yield Panel(
-            lanes, lmul, best, epilogue_lmul, each + (len(nodes) + _AGAIN) * lmul // epilogue_lmul
-        )
+        best, row_cost = cost(spilled_rows)
+        row_cost += (len(nodes) + _SPILL_COST) * lmul // epilogue_lmul
+        yield Panel(lanes, lmul, best, epilogue_lmul, row_cost)

@@ -1,4 +1,4 @@
-"""Writes the kernels of reductions."""
+"""Writes the kernels of reductions. Lanes are results, or they are summed (`Reduction.across`)."""
 
 from __future__ import annotations
 
@@ -16,93 +16,97 @@ from bmc.kernels.tree.lanes import Lanes
 
 _REGISTERS = 32
 _FLOATS = 31
-# Integer registers for lengths, distances, and the turns of loops.
+# Integer registers for lengths, large strides, and loop counters.
 _COUNTERS = 10
-# Turns of a loop that are written one after the other.
+# Iterations of an innermost loop that is unrolled completely, at most.
 _UNROLLED = 4
-# What adds up lanes.
-_ACROSS_LANES = {"f32": "vfredusum", "i32": "vredsum"}
+# Instructions that sum lanes, by dtype.
+_REDUCTIONS = {"f32": "vfredusum", "i32": "vredsum"}
 
 
-def write(found: Reduction, vlen: int) -> Kernel:
-    """Returns a kernel for harts whose VLEN is at least `vlen` bits.
+def write(reduction: Reduction, vlen: int) -> Kernel:
+    """Returns a kernel for harts with a VLEN of at least `vlen` bits.
 
     Raises:
-      Unsupported: there are operations or operands that a kernel cannot have.
+      Unsupported: an operation is not supported, or there are not enough registers.
     """
-    return _Writer(found, vlen).kernel()
+    return _Writer(reduction, vlen).kernel()
 
 
 class _Writer:
-    def __init__(self, found: Reduction, vlen: int) -> None:
-        self._it = found
+    """Writes one kernel."""
+
+    def __init__(self, reduction: Reduction, vlen: int) -> None:
+        self._reduction = reduction
         self._vlen = vlen
-        self._out = Assembly(len(found.dtypes) - RESULT)
+        self._out = Assembly(len(reduction.dtypes) - RESULT)
         self._addresses = dict(enumerate(self._out.arguments, RESULT))
-        self._scratch = self._out.argument() if found.across else ""
-        self._start_offsets = (LANES,) if found.lanes_move else ()
+        self._scratch = self._out.argument() if reduction.across else ""
+        self._start_offsets = (LANES,) if reduction.lanes_move else ()
         self._first = self._out.argument() if self._start_offsets else ""
         self._constants: Constants = {}
-        # The groups with the offsets of operands.
+        # Number of the group with the lanes' offsets, for each gathered operand.
         self._offsets: dict[int, int] = {}
 
     def kernel(self) -> Kernel:
-        out, it = self._out, self._it
+        out, reduction = self._out, self._reduction
         self._constants = hoisted(out, self._nodes(), _FLOATS - 1, _COUNTERS)
-        *outer, rows = it.outer or (Loop(1, (0,) * len(it.dtypes)),)
-        if it.across:
-            self._over(outer, lambda: self._across(rows))
+        *outer, rows = reduction.outer or (Loop(1, (0,) * len(reduction.dtypes)),)
+        if reduction.across:
+            self._repeat(outer, lambda: self._lanes_are_summed(rows))
         else:
-            self._over(list(it.outer), self._lines)
-        scratch = rows.extent * 4 if it.across else 0
+            self._repeat(list(reduction.outer), self._lanes_are_results)
+        scratch = rows.extent * 4 if reduction.across else 0
         return out.kernel(scratch, start_offsets=self._start_offsets)
 
     def _nodes(self) -> tuple[Node, ...]:
-        """The nodes of a step, and those behind it."""
-        more = len(self._it.step)
-        behind = (
-            replace(node, args=tuple(arg + more for arg in node.args)) for node in self._it.epilogue
+        """Returns the nodes of step and epilogue."""
+        count = len(self._reduction.step)
+        epilogue = (
+            replace(node, args=tuple(arg + count for arg in node.args))
+            for node in self._reduction.epilogue
         )
-        return (*self._it.step, *behind)
+        return (*self._reduction.step, *epilogue)
 
-    def _over(self, loops: Sequence[Loop], body: Callable[[], None]) -> None:
-        """Runs something for all turns of loops, and leaves addresses as they were."""
+    def _repeat(self, loops: Sequence[Loop], body: Callable[[], None]) -> None:
+        """Emits loops around `body`, and leaves the addresses as they were."""
         if not loops:
             body()
             return
         first, *rest = loops
 
-        def turn() -> None:
-            self._over(rest, body)
+        def iteration() -> None:
+            self._repeat(rest, body)
             self._move(first, 1)
 
         if first.extent <= _UNROLLED and not rest:
             for _ in range(first.extent):
-                turn()
+                iteration()
         else:
-            self._out.repeat(first.extent, turn)
+            self._out.repeat(first.extent, iteration)
         self._move(first, -first.extent)
 
     def _move(self, loop: Loop, times: int) -> None:
+        """Moves all addresses by `times` iterations of a loop."""
         for number, address in self._addresses.items():
             self._out.add(address, times * loop.strides[number])
 
     def _pieces(self, lanes: Loop, lmul: int, piece: Callable[[Lanes], None]) -> None:
-        """Runs something for all pieces of lanes, and leaves addresses as they were."""
+        """Emits `piece` for all pieces of the loop `lanes` in groups of `lmul` registers; the addresses stay."""
         out = self._out
         widest = lmul * self._vlen // 32
         whole, left = divmod(lanes.extent, widest)
-        gaps = strided(self._it.dtypes, lanes, range(RESULT, len(self._it.dtypes)))
+        gaps = strided(self._reduction.dtypes, lanes, range(RESULT, len(self._reduction.dtypes)))
         with out.registers(1) as (length,), out.registers(bool(self._offsets)) as first:
 
-            def several(count: int) -> None:
+            def emit_piece(count: int) -> None:
                 out.set(length, count)
-                at = Lanes(count, lmul, length, gaps, self._offsets)
-                at.use(out, 32)
+                shape = Lanes(count, lmul, length, gaps, self._offsets)
+                shape.use(out, 32)
                 if first:
-                    gather.write(out, self._it.grid, self._offsets, at, first[0])
+                    gather.write(out, self._reduction.grid, self._offsets, shape, first[0])
                     out.add(first[0], count)
-                piece(at)
+                piece(shape)
                 self._move(lanes, count)
 
             if first:
@@ -111,47 +115,49 @@ class _Writer:
                 else:
                     out.set(first[0], 0)
             if whole:
-                out.repeat(whole, lambda: several(widest))
+                out.repeat(whole, lambda: emit_piece(widest))
             if left:
-                several(left)
+                emit_piece(left)
         self._move(lanes, -lanes.extent)
 
-    def _lines(self) -> None:
-        """Emits the kernel where lanes are results."""
-        it = self._it
-        lmul = self._lmul(it.epilogue)
+    def _lanes_are_results(self) -> None:
+        """Emits all results of one iteration of the outer loops, as lanes."""
+        reduction = self._reduction
+        lmul = self._lmul(reduction.epilogue)
         *free, group = range(_REGISTERS // lmul)
-        self._offsets = {operand: free.pop() for operand in it.gathered}
+        self._offsets = {operand: free.pop() for operand in reduction.gathered}
 
         def piece(lanes: Lanes) -> None:
             self._out.emit(rvv.zeros(f"v{group * lmul}"))
-            self._over(
-                it.summed, lambda: self._emit(self._it.step, group, free, lanes, stores=False)
+            self._repeat(
+                reduction.summed,
+                lambda: self._emit(self._reduction.step, group, free, lanes, stores=False),
             )
-            self._emit(it.epilogue, group, free, lanes)
+            self._emit(reduction.epilogue, group, free, lanes)
 
-        self._pieces(it.lanes, lmul, piece)
+        self._pieces(reduction.lanes, lmul, piece)
 
-    def _across(self, rows: Loop) -> None:
-        """Emits a line of results whose lanes are added up, and then what is computed from them."""
-        out, it = self._out, self._it
+    def _lanes_are_summed(self, rows: Loop) -> None:
+        """Emits a loop over results, each of which sums lanes into scratch memory, then the epilogue of all of them."""
+        out, reduction = self._out, self._reduction
         lmul = self._lmul(())
-        # The last group is that of the sums. The first register of the one before has the sum of lanes.
-        *free, total, group = range(_REGISTERS // lmul)
-        totals = f"v{total * lmul}"
-        is_float = it.step[0].dtype == "f32"
+        # The last group accumulates. The first register of the group before holds the sum of its lanes.
+        *free, total_group, group = range(_REGISTERS // lmul)
+        totals = f"v{total_group * lmul}"
+        is_float = reduction.step[0].dtype == "f32"
 
         def piece(lanes: Lanes) -> None:
             out.emit(rvv.zeros(f"v{group * lmul}"))
-            self._over(
-                it.summed, lambda: self._emit(self._it.step, group, free, lanes, stores=False)
+            self._repeat(
+                reduction.summed,
+                lambda: self._emit(self._reduction.step, group, free, lanes, stores=False),
             )
-            mnemonic = _ACROSS_LANES[it.step[0].dtype]
+            mnemonic = _REDUCTIONS[reduction.step[0].dtype]
             out.emit(rvv.reduce(mnemonic, totals, f"v{group * lmul}", totals))
 
         def row() -> None:
             out.emit(rvv.zero_first(totals))
-            self._pieces(it.lanes, lmul, piece)
+            self._pieces(reduction.lanes, lmul, piece)
             if is_float:
                 number = out.take_float()
                 out.emit(rvv.first_float(number, totals))
@@ -164,39 +170,44 @@ class _Writer:
             out.add(self._scratch, 4)
             self._move(rows, 1)
 
-        found = None if it.summed else dot.read(it.step, rows, it.lanes, self._vlen)
-        if found is not None:
-            dot.DotWriter(out, found, self._addresses, self._scratch).write(rows)
+        product: dot.Dot | None = None
+        if not reduction.summed:
+            product = dot.read(reduction.step, rows, reduction.lanes, self._vlen)
+        if product is not None:
+            dot.DotWriter(out, product, self._addresses, self._scratch).write(rows)
         else:
-            with out.registers(1) as (one,):
-                out.set(one, 1)
-                out.emit(rvv.set_lanes(one, 32, "m1"))
+            with out.registers(1) as (single,):
+                out.set(single, 1)
+                out.emit(rvv.set_lanes(single, 32, "m1"))
             out.repeat(rows.extent, row)
             self._move(rows, -rows.extent)
         out.add(self._scratch, -4 * rows.extent)
-        lmul = self._lmul(it.epilogue, step=False)
+        lmul = self._lmul(reduction.epilogue, step=False)
         *free, group = range(_REGISTERS // lmul)
 
-        def behind(lanes: Lanes) -> None:
+        def epilogue(lanes: Lanes) -> None:
             out.emit(rvv.transfer(False, 32, f"v{group * lmul}", self._scratch))
             out.add(self._scratch, 4 * lanes.count)
-            self._emit(it.epilogue, group, free, lanes)
+            self._emit(reduction.epilogue, group, free, lanes)
 
-        self._pieces(rows, lmul, behind)
+        self._pieces(rows, lmul, epilogue)
         out.add(self._scratch, -4 * rows.extent)
 
     def _lmul(self, nodes: tuple[Node, ...], step: bool = True) -> int:
-        """Returns the largest groups that are enough for these nodes, for a step, and for offsets."""
-        held = len(self._it.gathered)
+        """Returns the largest LMUL for which there are enough registers: for `nodes`, a step if `step`, and offsets."""
+        offsets = len(self._reduction.gathered)
         for lmul in (8, 4, 2, 1):
             groups = [one_row.temporaries(nodes, lmul)] if nodes else [1]
             if step:
-                more = 0 if nodes else 1
-                groups.append(one_row.temporaries(self._it.step, lmul, stores=False) + more)
-            groups.append(gather.TEMPORARIES if held else 0)
-            if max(groups) + held < _REGISTERS // lmul:
+                # Without nodes, lanes are summed, which takes a group.
+                total_group = 0 if nodes else 1
+                groups.append(
+                    one_row.temporaries(self._reduction.step, lmul, stores=False) + total_group
+                )
+            groups.append(gather.TEMPORARIES if offsets else 0)
+            if max(groups) + offsets < _REGISTERS // lmul:
                 return lmul
-        raise Unsupported("registers")
+        raise Unsupported("a reduction that needs too many vector registers")
 
     def _emit(
         self,
@@ -206,5 +217,6 @@ class _Writer:
         lanes: Lanes,
         stores: bool = True,
     ) -> None:
-        at = self._addresses.__getitem__
-        one_row.emit(self._out, nodes, group, list(free), at, lanes, self._constants, stores)
+        """Emits nodes; arguments as in one_row.emit()."""
+        operands = self._addresses.__getitem__
+        one_row.emit(self._out, nodes, group, list(free), operands, lanes, self._constants, stores)

@@ -1,4 +1,4 @@
-"""What the sums of some rows need to know."""
+"""The registers and shapes that a row block and its panel work with."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from bmc.kernels.padding.borders import OutOfBounds
 from bmc.kernels.problem.product import LARGEST_WINDOW
 from bmc.kernels.tree.lanes import Lanes
 
-# Of vectors.
+# Vector registers of a hart.
 REGISTERS = 32
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block of rows in a panel of lanes.
+    """A row block in a panel.
 
     Attributes:
-      registers: numbers of the first vector register of each row's sums.
-      lanes: the shape of these groups.
-      constants: registers with distances that fit into no instruction.
-      out_of_bounds: rows and taps that lie outside of the image.
-      positions: registers with the index of the first tap along each edge from line to line, by its number.
-      pad_value: register with what is read outside of the image, "" for zeros.
-      masks: register with the address of the masks, "" if there are none.
+      registers: first vector register of each row's accumulator.
+      lanes: shape of an accumulator.
+      constants: integer registers with strides in bytes that do not fit into an immediate, by stride.
+      out_of_bounds: (row, tap) pairs that read outside the image.
+      positions: integer registers with the image index of the first tap along each vertical edge, by edge number.
+      pad_value: integer register with the pad value, "" if it is zero.
+      masks: integer register with the address of the next mask, "" without masks.
     """
 
     registers: list[int]
@@ -36,7 +36,7 @@ class Block:
 
     @property
     def outside(self) -> Block:
-        """The same block with nothing in the image."""
+        """This block with all its taps outside the image."""
         rows = range(len(self.registers))
         return replace(
             self, out_of_bounds=frozenset((r, t) for r in rows for t in range(LARGEST_WINDOW))
@@ -44,14 +44,14 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Place:
-    """What the blocks of a panel share.
+class PanelContext:
+    """What all row blocks of a panel share.
 
     Attributes:
-      rows: how many rows a block has at most.
-      epilogue_lmul: LMUL of the epilogue, as in Panel.
-      constants, positions, pad_value, masks: as in Block.
-      b: register with the address of the panel in `b`.
+      rows: rows of the largest block.
+      epilogue_lmul: as in Panel.
+      lanes, constants, positions, pad_value, masks: as in Block.
+      b: integer register with the panel's address in `b`, or in the widened copy of `b`.
     """
 
     rows: int
@@ -62,3 +62,15 @@ class Place:
     pad_value: str
     masks: str
     b: str
+
+    def block(self, registers: list[int], out_of_bounds: OutOfBounds) -> Block:
+        """Returns a row block of the panel."""
+        return Block(
+            registers,
+            self.lanes,
+            self.constants,
+            out_of_bounds,
+            self.positions,
+            self.pad_value,
+            self.masks,
+        )

@@ -1,4 +1,4 @@
-"""Writes rows of a tensor over rows of another one that indices name, such as new keys and values into a cache."""
+"""Writes scatters: kernels that copy rows to the rows of another tensor that indices select, such as a KV cache."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ _LMUL = 8
 
 
 def write(scatter: Scatter, vlen: int, xlen: int) -> Kernel:
-    """Returns a kernel for harts whose VLEN is at least `vlen` bits."""
+    """Returns a kernel for harts with a VLEN of at least `vlen` bits and integer registers of `xlen` bits."""
     out = Assembly(3)
     updates, indices, rows = out.arguments
     whole, left = divmod(scatter.row_bytes, _LMUL * vlen // 8)
 
-    def piece(length: str, to: str, size: int) -> None:
+    def piece(length: str, target: str, size: int) -> None:
         out.set(length, size)
         out.emit(rvv.set_lanes(length, 8, f"m{_LMUL}"))
         out.emit(rvv.transfer(False, 8, "v0", updates))
-        out.emit(rvv.transfer(True, 8, "v0", to))
+        out.emit(rvv.transfer(True, 8, "v0", target))
         out.add(updates, size)
-        out.add(to, size)
+        out.add(target, size)
 
     def row() -> None:
-        with out.registers(2) as (to, length):
+        with out.registers(2) as (target, length):
 
-            def copy(skip: str) -> None:
+            def copy(end: str) -> None:
                 bits = min(8 * scatter.index_bytes, xlen)
-                out.emit(rvv.load_integer(bits, to, 0, indices))
+                out.emit(rvv.load_integer(bits, target, 0, indices))
                 out.set(length, scatter.rows)
-                # As unsigned numbers, so that negative indices are too large.
-                out.emit(rvv.branch_if_not_below(to, length, skip))
+                # The comparison is unsigned, so that negative indices are out of range.
+                out.emit(rvv.branch_if_not_below(target, length, end))
                 if scatter.index_bytes * 8 > xlen:
                     out.emit(rvv.load_integer(32, length, 4, indices))
-                    out.emit(rvv.branch_if_not_zero(length, skip))
+                    out.emit(rvv.branch_if_not_zero(length, end))
                 out.set(length, scatter.row_bytes)
-                out.emit(rvv.multiply(to, to, length))
-                out.emit(rvv.add(to, to, rows))
+                out.emit(rvv.multiply(target, target, length))
+                out.emit(rvv.add(target, target, rows))
                 if whole:
-                    out.repeat(whole, lambda: piece(length, to, _LMUL * vlen // 8))
+                    out.repeat(whole, lambda: piece(length, target, _LMUL * vlen // 8))
                 if left:
-                    piece(length, to, left)
+                    piece(length, target, left)
                 out.add(updates, -scatter.row_bytes)
 
             out.skippable(copy)

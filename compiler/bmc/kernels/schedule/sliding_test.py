@@ -154,12 +154,12 @@ class LinesTest(KernelCase):
         product = _depthwise((9, 16), 3)
         for reason, other in (
             ("without padding", replace(product, padding=None)),
-            ("several channels", padded_planes((9, 16), 3, 2)),
-            ("other floats", _depthwise((9, 16), 3, value=1)),
-            ("has gaps", _depthwise((9, 16), 3, dilation=2)),
-            ("so many taps", _depthwise((9, 16), 3, "i8", window=(5, 5))),
+            ("not depthwise", padded_planes((9, 16), 3, 2)),
+            ("floats other", _depthwise((9, 16), 3, value=1)),
+            ("with gaps", _depthwise((9, 16), 3, dilation=2)),
+            ("too many taps", _depthwise((9, 16), 3, "i8", window=(5, 5))),
             ("are not read", _depthwise((9, 24), 3, window=(3, 2), low=(1, 0), stride=3)),
-            ("not in the image", _depthwise((9, 17), 3, stride=2)),
+            ("outside the image", _depthwise((9, 17), 3, stride=2)),
             ("too long", _depthwise((9, 400), 3)),
         ):
             with self.subTest(reason=reason), self.assertRaisesRegex(Unsupported, reason):

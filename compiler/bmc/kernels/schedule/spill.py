@@ -1,4 +1,4 @@
-"""What sums of rows begin with, and how they wait in memory, for more of them or for what follows."""
+"""Initializes accumulators, and spills them: between K blocks, or before an epilogue that needs their registers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from bmc.kernels.tree.lanes import Lanes
 
 @dataclass(frozen=True)
 class Spill:
-    """Writes their beginning, and what stores and loads them.
+    """Writes the initial values, stores and loads of accumulators.
 
     Attributes:
-      out: receives the text.
-      product: what is computed.
-      bases: registers with the operands' addresses.
-      inner_rows: the innermost loop of rows.
-      moving: operands that move from row to row.
-      constants: registers with the epilogue's floats.
+      out: receives the instructions.
+      product: the product.
+      bases: registers with the addresses of the operands.
+      inner_rows: the innermost row loop.
+      moving: operands that change from row to row.
+      constants: float registers with constants of the epilogue.
       vlen: the smallest VLEN in bits.
-      address: register with the address of a row of sums.
+      address: register with the address of the next spilled accumulator; it moves as rows are processed.
     """
 
     out: Assembly
@@ -39,11 +39,11 @@ class Spill:
 
     @property
     def width(self) -> int:
-        """Bytes of a sum."""
+        """Bytes of one lane of an accumulator."""
         return self.product.scheme.bits // 8
 
     def start(self, registers: list[int]) -> None:
-        """Emits what the sums of rows are before anything is added; they are in groups with these first registers."""
+        """Emits the initial values of accumulators; `registers` are their first registers."""
         out = self.out
         initial = self.product.initial
         first, *others = [f"v{register}" for register in registers]
@@ -57,28 +57,30 @@ class Spill:
         else:
             with out.registers(1) as (number,):
                 for row, register in enumerate((first, *others)):
-                    # A float's bits are an integer's.
-                    place = row * self.inner_rows.strides[initial]
-                    out.load(number, place, self.bases[initial], self.product.scheme.bits)
+                    # The type does not matter: an integer register holds the bits of floats as well.
+                    offset = row * self.inner_rows.strides[initial]
+                    out.load(number, offset, self.bases[initial], self.product.scheme.bits)
                     out.emit(rvv.splat(register, number))
 
     def store(self, block: Block) -> None:
-        """Emits the stores of a block, and leaves the address as it was."""
-        self._each(block, store=True)
+        """Emits the spill of a row block's accumulators; `address` stays."""
+        self._transfer(block, store=True)
 
     def load(self, block: Block) -> None:
-        """Emits the loads of a block, and leaves the address as it was."""
-        self._each(block, store=False)
+        """Emits the loads of a row block's spilled accumulators; `address` stays."""
+        self._transfer(block, store=False)
 
-    def _each(self, block: Block, *, store: bool) -> None:
-        with self.out.registers(1) as (place,):
-            self.out.move(place, self.address)
+    def _transfer(self, block: Block, *, store: bool) -> None:
+        with self.out.registers(1) as (address,):
+            self.out.move(address, self.address)
             for register in block.registers:
-                self.out.emit(rvv.transfer(store, self.product.scheme.bits, f"v{register}", place))
-                self.out.add(place, block.lanes.count * self.width)
+                self.out.emit(
+                    rvv.transfer(store, self.product.scheme.bits, f"v{register}", address)
+                )
+                self.out.add(address, block.lanes.count * self.width)
 
     def fill(self, lanes: Lanes, rows: int) -> None:
-        """Emits the stores of what so many rows of sums begin with, and leaves the address as it was."""
+        """Emits the spill of the initial values of `rows` accumulators; `address` stays."""
         self.start([0])
 
         def row() -> None:
@@ -89,11 +91,14 @@ class Spill:
         self.back(lanes, rows)
 
     def back(self, lanes: Lanes, rows: int) -> None:
-        """Moves the address so many rows back."""
+        """Moves `address` back by `rows` accumulators."""
         self.out.add(self.address, -rows * lanes.count * self.width)
 
     def row(self, count: int, lmul: int) -> None:
-        """Emits the epilogue of a row of so many sums, in groups of `lmul` registers, and moves to the next one."""
+        """Emits the epilogue of one spilled accumulator of `count` lanes, and moves to the next row.
+
+        The epilogue runs in pieces of `lmul` registers, which may be fewer than the accumulator's.
+        """
         widest = lmul * self.vlen // self.product.scheme.bits
         whole, left = divmod(count, widest)
         if whole:
@@ -106,7 +111,7 @@ class Spill:
             self.out.add(self.bases[number], moved - count * strides[number])
 
     def _piece(self, count: int, lmul: int) -> None:
-        """Emits the epilogue of some lanes, and moves to those behind them."""
+        """Emits the epilogue of `count` lanes, and moves behind them."""
         out = self.out
         *free, group = range(REGISTERS // lmul)
         with out.registers(1) as (length,):
@@ -116,7 +121,7 @@ class Spill:
             lanes.use(out, bits)
             out.emit(rvv.transfer(False, bits, f"v{group * lmul}", self.address))
             out.add(self.address, count * self.width)
-            addresses, nodes = self.bases.__getitem__, self.product.epilogue
-            emit(out, nodes, [group], free, addresses, lanes, self.constants, {})
+            operands, nodes = self.bases.__getitem__, self.product.epilogue
+            emit(out, nodes, [group], free, operands, lanes, self.constants, {})
         for number in range(RESULT, len(self.bases)):
             out.add(self.bases[number], count * self.product.lanes.strides[number])

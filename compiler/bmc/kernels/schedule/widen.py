@@ -1,8 +1,8 @@
-"""Extends what a panel reads of `b` from 8 bits to 16, once for all of its rows.
+"""Widens a panel of `b` from int8 to int16, once for all rows.
 
-int8 is multiplied in 16 bits. Where many rows read the same lanes, as the output channels of a convolution whose lanes
-are pixels, each block of rows would extend them again. Instead, they wait in memory as they are multiplied. Taps of a
-window that read neighbors share them there, and lanes that are apart in memory have no gaps.
+int8 is multiplied as int16. Where many rows read the same lanes, such as the output channels of a convolution whose
+lanes are pixels, each row block would widen them again. Instead, the panel is copied to scratch memory as int16. There
+strided lanes become contiguous, and taps that read overlapping lanes share one copy.
 """
 
 from __future__ import annotations
@@ -19,212 +19,211 @@ from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.tree import fits
 
-# Of a panel, at most. The stack of a small board with vectors has 64 KB.
+# Bytes of a widened panel at most. The stack of a small board with vectors has 64 KB.
 _MOST_BYTES = 16 * 1024
-_WIDE = 2
+_I16_BYTES = 2
 _LMULS = (1, 2, 4, 8)
-# Registers that an instruction loads, at most.
+# Registers that one segment load writes at most.
 _MOST_LOADED = 8
-# Bits of the numbers that tell which lanes are in the image.
+# Bits of a widened element and of a lane's index, which is compared with the extent of the image.
 _BITS = 16
-# What is loaded, what that becomes, and the numbers of the lanes. v0 is the mask of those in the image.
-_NARROW, _EXTENDED, _NUMBERS = 8, 16, 24
-# Instructions for each group that is copied, and around those that have the same mask, about.
-_COPY, _AROUND = 6, 12
-# Groups that are copied in one turn of a loop, at most.
+# First registers of the int8 source, the int16 result, and the lanes' indices; v0 masks the lanes inside the image.
+_LOADED, _EXTENDED, _NUMBERS = 8, 16, 24
+# Estimated instructions to copy a group, and to compute a mask.
+_COPY_COST, _MASK_COST = 6, 12
+# Groups that one iteration of a loop copies at most.
 _UNROLLED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Shift:
-    """Where a panel begins for a tap along a line that shares nothing with others, or for all of those that do.
+class _TapLanes:
+    """The lanes that a horizontal tap reads, if it has a copy of its own, or that all horizontal taps read.
 
     Attributes:
-      b, staged: bytes from the first tap, in `b` and as it waits.
-      low: how many lanes are before the image, where the first panel begins.
-      extent: how many lanes are in the image.
+      b, widened: bytes from the first tap, in `b` and in the copy.
+      low: lanes of the first panel that are left of the image.
+      extent: lanes inside the image.
     """
 
     b: int = 0
-    staged: int = 0
+    widened: int = 0
     low: int = 0
     extent: int = 0
 
 
 class TooLarge(Unsupported):
-    """A panel is larger than the memory in which it waits."""
+    """The widened panel is larger than the scratch memory for it."""
 
 
 class Widened:
-    """Writes what comes before the rows of a panel.
+    """Writes the copy of a panel, which runs before its rows.
 
     Args:
-      out: receives the text.
-      product: what is computed.
+      out: receives the instructions.
+      product: its `b` is int8.
       vlen: the smallest VLEN in bits.
       widest: lanes of the widest panel.
 
     Attributes:
-      product: the same, with `b` as it waits.
-      bytes: of memory for it.
+      product: the product with the widened panel as its `b`.
+      bytes: scratch memory for the widened panel.
 
     Raises:
-      TooLarge: it takes more memory than there is.
-      Unsupported: `b` is not extended for several rows, or its image lies otherwise.
+      TooLarge: the widened panel is too large.
+      Unsupported: the product is depthwise, its `b` is not int8, or the padded image has an unsupported layout.
     """
 
     def __init__(self, out: Assembly, product: Product, vlen: int, widest: int) -> None:
         if not product.scheme.extends_integers or product.lanes.strides[A]:
-            raise Unsupported("operands that are not extended for several rows")
+            raise Unsupported("operands that are not widened for several rows")
         self._out = out
         self._vlen = vlen
-        self._strided = product.lanes.strides[B]
-        edges = _Edges(product)
-        self._edges = edges
-        # Lanes beside those of a panel that taps along a line, or along all lines, share.
-        self._more = 0
+        self._lane_stride = product.lanes.strides[B]
+        edges = self._edges = _Edges(product)
+        # Lanes of a copy in addition to the panel's: taps that share the copy read at offsets in it.
+        self._overlap = 0
         strides: dict[int, int] = {}
         order = sorted(range(len(product.summed)), key=lambda each: product.summed[each].strides[B])
         separate = []
         for number in order:
             loop = product.summed[number]
-            lanes, rest = divmod(loop.strides[B], self._strided)
-            more = (loop.extent - 1) * lanes
-            sharing = not rest and lanes < widest + self._more
-            if sharing and edges.may_share(loop):
-                strides[number] = lanes * _WIDE
-                self._more += more
+            lanes, rest = divmod(loop.strides[B], self._lane_stride)
+            overlaps = not rest and lanes < widest + self._overlap
+            if overlaps and edges.may_share(loop):
+                strides[number] = lanes * _I16_BYTES
+                self._overlap += (loop.extent - 1) * lanes
             else:
                 separate.append(number)
-        self.bytes = (widest + self._more) * _WIDE
+        self.bytes = (widest + self._overlap) * _I16_BYTES
         for number in separate:
             strides[number] = self.bytes
             self.bytes *= product.summed[number].extent
         if self.bytes > _MOST_BYTES:
-            raise TooLarge("so much that waits in 16 bits")
+            raise TooLarge("a widened panel that is too large")
         self.product = replace(
             product,
             dtypes=(product.dtypes[A], "i16", *product.dtypes[B + 1 :]),
-            lanes=_moved(product.lanes, _WIDE),
+            lanes=_moved(product.lanes, _I16_BYTES),
             summed=tuple(_moved(loop, strides[n]) for n, loop in enumerate(product.summed)),
         )
-        # A loop over what is copied has its strides in `b`, and those of what waits.
+        # Loops over copies, with their strides in `b` and in the widened panel.
         copies = [
             replace(loop, strides=(loop.strides[B], strides[number]))
             for number, loop in reversed([(n, product.summed[n]) for n in separate])
         ]
-        along = next((loop for loop in copies if edges.near and step(loop, edges.near[0])), None)
-        self._shifts = list(edges.shifts(along))
-        self._lines = next(
-            (loop for loop in copies if edges.far and step(loop, edges.far[0])), None
+        horizontal_taps = next(
+            (loop for loop in copies if edges.horizontal and step(loop, edges.horizontal[0])), None
         )
-        most = _MOST_LOADED if self._strided > 1 else 0
-        others = [loop for loop in copies if loop not in (along, self._lines)]
-        # Neighbors that one instruction loads for each lane.
+        self._tap_lanes = list(edges.tap_lanes(horizontal_taps))
+        self._vertical_taps = next(
+            (loop for loop in copies if edges.vertical and step(loop, edges.vertical[0])), None
+        )
+        most = _MOST_LOADED if self._lane_stride > 1 else 0
+        others = [loop for loop in copies if loop not in (horizontal_taps, self._vertical_taps)]
+        # The loop over adjacent bytes of each lane, which one segment load reads.
         self._fields = next(
             (each for each in others if each.strides[0] == 1 and each.extent <= most), None
         )
         self._loops = merged([each for each in others if each is not self._fields])
-        if any(
-            each.low + each.extent + 2 * (widest + self._more) >= 2**_BITS for each in self._shifts
-        ):
-            raise Unsupported("an image with so many lanes")
+        lanes = 2 * (widest + self._overlap)
+        if any(each.low + each.extent + lanes >= 2**_BITS for each in self._tap_lanes):
+            raise Unsupported("an image with too many lanes")
 
     def cost(self, lanes: int) -> float:
-        """Returns the instructions for a panel with so many lanes, about."""
+        """Estimates the instructions to widen a panel of `lanes` lanes."""
         fields = self._fields.extent if self._fields else 1
         copies = math.prod(loop.extent for loop in self._loops)
-        lines = self._lines.extent if self._lines else 1
-        each = len(self._pieces(lanes)) * (_AROUND + copies * (_COPY + 3 * (fields - 1)))
-        gaps = copies * (lanes + self._more) * GAP if self._strided > 1 else 0
-        return float(len(self._shifts) * lines * (each + gaps))
+        vertical_taps = self._vertical_taps.extent if self._vertical_taps else 1
+        each = len(self._pieces(lanes)) * (_MASK_COST + copies * (_COPY_COST + 3 * (fields - 1)))
+        gaps = copies * (lanes + self._overlap) * GAP if self._lane_stride > 1 else 0
+        return float(len(self._tap_lanes) * vertical_taps * (each + gaps))
 
     def write(
         self, base: str, first: str, positions: Mapping[int, str], lanes: int, to: str
     ) -> None:
-        """Emits the copy of a panel. All vectors are free.
+        """Emits the copy of a panel, which may use all vector registers.
 
         Args:
-          base: register with the address where the panel begins in `b`.
-          first: register with the number of its first lane; not needed if nothing is padded.
-          positions: registers with the index of the first tap along edges that loops around everything cross.
-          lanes: how many it has.
-          to: register with the address of the memory.
+          base, to: registers with the addresses of the panel in `b`, and of its copy.
+          first: register with the index of its first lane, "" without padding.
+          positions: as in Masks, without padding empty.
+          lanes: lanes of the panel.
         """
         out = self._out
         with out.registers(4) as (length, source, target, extent):
             for begin, count, lmul in self._pieces(lanes):
                 out.set(length, count)
                 self._use(length, _BITS, lmul)
-                if self._edges.near:
+                if self._edges.horizontal:
                     out.emit(rvv.lane_numbers(f"v{_NUMBERS}"))
-                for shift in self._shifts:
+                for tap_lanes in self._tap_lanes:
                     out.move(source, base)
-                    out.add(source, shift.b + begin * self._strided)
+                    out.add(source, tap_lanes.b + begin * self._lane_stride)
                     out.move(target, to)
-                    out.add(target, shift.staged + begin * _WIDE)
-                    at = _Pointers(length, source, target, lmul)
-                    if not self._edges.near:
-                        self._copy_all(at)
+                    out.add(target, tap_lanes.widened + begin * _I16_BYTES)
+                    pointers = _Pointers(length, source, target, lmul)
+                    if not self._edges.horizontal:
+                        self._copy_all(pointers)
                         continue
                     with out.registers(1) as (number,):
                         out.move(number, first)
-                        out.add(number, begin - shift.low)
-                        out.set(extent, shift.extent)
-                        self._copy_lines(at, number, extent, positions)
+                        out.add(number, begin - tap_lanes.low)
+                        out.set(extent, tap_lanes.extent)
+                        self._copy_lines(pointers, number, extent, positions)
 
     def _pieces(self, lanes: int) -> list[tuple[int, int, int]]:
-        """Cuts the lanes of a panel, and those beside them, into groups: where they begin, their lanes, and LMUL."""
+        """Cuts the lanes of a copy into vector groups: their first lane, number of lanes, and LMUL."""
         fields = self._fields.extent if self._fields else 1
         fitting = [lmul for lmul in _LMULS if fields * _narrow(lmul) <= _MOST_LOADED]
         pieces = []
-        begin, left = 0, lanes + self._more
+        begin, left = 0, lanes + self._overlap
         while left:
-            lmul = next(
-                (each for each in fitting if each * self._vlen // _BITS >= left), fitting[-1]
-            )
+            lmul = next((m for m in fitting if m * self._vlen // _BITS >= left), fitting[-1])
             count = min(left, lmul * self._vlen // _BITS)
             pieces.append((begin, count, lmul))
             begin, left = begin + count, left - count
         return pieces
 
     def _use(self, length: str, bits: int, lmul: int) -> None:
-        """Emits the vsetvli for elements of so many bits, of which those of 16 take `lmul` registers."""
+        """Emits the vsetvli for elements of `bits` bits and groups of as many elements as `lmul` registers of int16."""
         group = f"m{lmul * bits // _BITS}" if lmul * bits >= _BITS else "mf2"
-        policy = "mu" if self._edges.near else "ma"
+        policy = "mu" if self._edges.horizontal else "ma"
         self._out.emit(rvv.set_lanes(length, bits, group, policy))
 
     def _copy_lines(
-        self, at: _Pointers, number: str, extent: str, positions: Mapping[int, str]
+        self, pointers: _Pointers, number: str, extent: str, positions: Mapping[int, str]
     ) -> None:
-        """Copies for each tap along the other edge. `number` is that of the first lane, counted from the image's."""
-        out, lines = self._out, self._lines
+        """Emits a copy for each vertical tap. `number` and `extent` are registers.
+
+        `number` is the group's first lane relative to the first one inside the image, which has `extent` lanes.
+        """
+        out, taps = self._out, self._vertical_taps
 
         def copy() -> None:
             out.emit(rvv.binary("vadd", f"v{_EXTENDED}", f"v{_NUMBERS}", number))
             out.emit(rvv.binary("vmsltu", "v0", f"v{_EXTENDED}", extent))
-            self._copy_all(at)
+            self._copy_all(pointers)
 
-        if lines is None:
+        if taps is None:
             copy()
             return
-        assert self._edges.far
-        edge_number, edge = self._edges.far
-        moves = step(lines, edge_number)
+        assert self._edges.vertical
+        edge_number, edge = self._edges.vertical
+        moves = step(taps, edge_number)
 
         def move() -> None:
-            out.add(at.source, lines.strides[0])
-            out.add(at.target, lines.strides[1])
+            out.add(pointers.source, taps.strides[0])
+            out.add(pointers.target, taps.strides[1])
 
-        if self._edges.line:
-
-            def turn() -> None:
+        if self._edges.line_lanes:
+            # Lanes span lines, so a vertical tap only shifts them.
+            def masked_tap() -> None:
                 copy()
-                self._back(at)
+                self._back(pointers)
                 move()
-                out.add(number, moves * self._edges.line)
+                out.add(number, moves * self._edges.line_lanes)
 
-            out.repeat(lines.extent, turn)
+            out.repeat(taps.extent, masked_tap)
             return
         with out.registers(2) as (index, limit):
             if edge_number in positions:
@@ -235,90 +234,88 @@ class Widened:
 
             def inside() -> None:
                 copy()
-                self._back(at)
+                self._back(pointers)
 
-            def turn_in_image() -> None:
+            def branching_tap() -> None:
                 out.within(index, limit, inside, lambda: None)
                 move()
                 out.add(index, moves)
 
-            out.repeat(lines.extent, turn_in_image)
+            out.repeat(taps.extent, branching_tap)
 
-    def _back(self, at: _Pointers) -> None:
-        """Moves the addresses to where they were before everything was copied."""
+    def _back(self, pointers: _Pointers) -> None:
+        """Moves the addresses back to where they were before _copy_all()."""
         if self._loops:
-            self._out.add(at.source, -self._loops[0].extent * self._loops[0].strides[0])
-            self._out.add(at.target, -self._loops[0].extent * self._loops[0].strides[1])
+            self._out.add(pointers.source, -self._loops[0].extent * self._loops[0].strides[0])
+            self._out.add(pointers.target, -self._loops[0].extent * self._loops[0].strides[1])
         elif self._fields:
-            self._out.add(at.target, -self._fields.extent * self._fields.strides[1])
+            self._out.add(pointers.target, -self._fields.extent * self._fields.strides[1])
 
-    def _copy_all(self, at: _Pointers) -> None:
-        """Copies what has the same lanes in the image."""
+    def _copy_all(self, pointers: _Pointers) -> None:
+        """Emits the copies that run with the same mask."""
         moves = self._moves((self._loops[-1],)) if self._loops else ()
         large = [each for each in dict.fromkeys(moves) if not fits(each)]
         with self._out.registers(len(large)) as registers:
             constants = dict(zip(large, registers, strict=True))
             for value, register in constants.items():
                 self._out.set(register, value)
-            self._copy_nested(self._loops, at, constants)
+            self._copy_nested(self._loops, pointers, constants)
 
     def _copy_nested(
-        self, loops: tuple[Loop, ...], at: _Pointers, constants: Mapping[int, str]
+        self, loops: tuple[Loop, ...], pointers: _Pointers, constants: Mapping[int, str]
     ) -> None:
         if not loops:
-            self._copy(at)
+            self._copy(pointers)
             return
+        extent, inner = loops[0].extent, loops[1:]
+        copies = 1 if inner else max(n for n in range(1, _UNROLLED + 1) if extent % n == 0)
+        source, target = self._moves(loops)
 
-        extent = loops[0].extent
-        copies = 1 if loops[1:] else max(n for n in range(1, _UNROLLED + 1) if extent % n == 0)
-
-        def turn() -> None:
+        def body() -> None:
             for _ in range(copies):
-                self._copy_nested(loops[1:], at, constants)
-                for register, move in zip((at.source, at.target), self._moves(loops), strict=True):
-                    self._out.add(register, move, constants.get(move, ""))
+                self._copy_nested(inner, pointers, constants)
+                self._out.add(pointers.source, source, constants.get(source, ""))
+                self._out.add(pointers.target, target, constants.get(target, ""))
 
-        self._out.repeat(extent // copies, turn)
+        self._out.repeat(extent // copies, body)
 
     def _moves(self, loops: tuple[Loop, ...]) -> tuple[int, ...]:
-        """Returns what is added to the addresses at the end of each turn of the first of some loops."""
+        """Returns the bytes that source and target move at the end of each iteration of the outermost loop."""
         fields = (0, self._fields.strides[1]) if self._fields else (0, 0)
         count = self._fields.extent if self._fields else 0
         inner, count = (loops[1].strides, loops[1].extent) if loops[1:] else (fields, count)
         strides = zip(loops[0].strides, inner, strict=True)
         return tuple(stride - count * moved for stride, moved in strides)
 
-    def _copy(self, at: _Pointers) -> None:
-        """Copies a group, or one for each of the neighbors that an instruction loads."""
-        out = self._out
-        masked = self._edges.near is not None
+    def _copy(self, pointers: _Pointers) -> None:
+        """Emits the copy of a group, or of all groups that one segment load reads."""
+        out, lmul, loaded = self._out, pointers.lmul, f"v{_LOADED}"
+        masked = self._edges.horizontal is not None
         fields = self._fields
-        if self._strided == 1:
-            out.emit(rvv.transfer(False, 8, f"v{_NARROW}", at.source, masked))
+        if self._lane_stride == 1:
+            out.emit(rvv.transfer(False, 8, loaded, pointers.source, masked))
         else:
             with out.registers(1) as (stride,):
-                out.set(stride, self._strided)
+                out.set(stride, self._lane_stride)
+                operands = loaded, pointers.source, stride
                 if fields and fields.extent > 1:
-                    # These may take longer if their elements have not the current width.
-                    self._use(at.length, 8, at.lmul)
-                    narrow = f"v{_NARROW}"
-                    out.emit(rvv.load_segments(fields.extent, 8, narrow, at.source, stride, masked))
-                    self._use(at.length, _BITS, at.lmul)
+                    # Segment loads may be slower if SEW is not the width of their elements.
+                    self._use(pointers.length, 8, lmul)
+                    out.emit(rvv.load_segments(fields.extent, 8, *operands, masked))
+                    self._use(pointers.length, _BITS, lmul)
                 else:
-                    out.emit(
-                        rvv.transfer_strided(False, 8, f"v{_NARROW}", at.source, stride, masked)
-                    )
+                    out.emit(rvv.transfer_strided(False, 8, *operands, masked))
         for field in range(fields.extent if fields else 1):
-            narrow = f"v{_NARROW + field * _narrow(at.lmul)}"
+            narrow = f"v{_LOADED + field * _narrow(lmul)}"
             out.emit(rvv.extend(2, f"v{_EXTENDED}", narrow))
-            out.emit(rvv.transfer(True, 16, f"v{_EXTENDED}", at.target))
+            out.emit(rvv.transfer(True, 16, f"v{_EXTENDED}", pointers.target))
             if fields:
-                out.add(at.target, fields.strides[1])
+                out.add(pointers.target, fields.strides[1])
 
 
 @dataclass(frozen=True, slots=True)
 class _Pointers:
-    """Registers with how many lanes are copied, and with addresses; LMUL of elements of 16 bits."""
+    """Registers of a copy: the number of lanes, and the addresses; and the LMUL of its int16 elements."""
 
     length: str
     source: str
@@ -327,76 +324,77 @@ class _Pointers:
 
 
 class _Edges:
-    """The edges of an image whose pixels are lanes.
+    """The padded edges of an image whose pixels are lanes.
 
     Attributes:
-      near: the number of the one that lanes cross, and the edge; None if nothing is padded.
-      far: the same of the other one, None if there is none.
-      line: lanes of a line if lanes go on in the next one, 0 if they do not.
+      horizontal: number and edge of the axis along which lanes are adjacent; None without padding.
+      vertical: number and edge of the other padded axis, if there is one.
+      line_lanes: lanes of an image line if panels span lines, 0 if they do not.
 
     Raises:
-      Unsupported: lanes of an image that lies otherwise.
+      Unsupported: the image has an unsupported layout.
     """
 
     def __init__(self, product: Product) -> None:
-        self.near: tuple[int, Edge] | None = None
-        self.far: tuple[int, Edge] | None = None
-        self.line = 0
+        self.horizontal: tuple[int, Edge] | None = None
+        self.vertical: tuple[int, Edge] | None = None
+        self.line_lanes = 0
         self._skip = 1
         padding = product.padding
         if padding is None or padding.operand != B:
             return
         *outer, inner = product.grid
         edges = list(enumerate(padding.edges))
-        near = [each for each in edges if step(inner, each[0])]
-        others = [each for each in edges if each not in near]
-        if len(near) != 1 or len(others) > 1 or len(outer) > 1:
-            raise Unsupported("an image that is padded along such axes")
-        (self.near,) = near
-        self.far = others[0] if others else None
-        self._skip = step(inner, self.near[0])
-        moving = [self.near[0]]
+        horizontal = [each for each in edges if step(inner, each[0])]
+        others = [each for each in edges if each not in horizontal]
+        if len(horizontal) != 1 or len(others) > 1 or len(outer) > 1:
+            raise Unsupported("an image that is padded along other axes than its lines")
+        (self.horizontal,) = horizontal
+        self.vertical = others[0] if others else None
+        self._skip = step(inner, self.horizontal[0])
+        moving = [self.horizontal[0]]
         if outer:
-            self.line = inner.extent
-            exact = self.far is not None and step(outer[0], self.far[0]) == 1
-            if not exact or self._skip != 1 or self.near[1].extent != self.line:
-                raise Unsupported("lines of an image that have gaps")
+            self.line_lanes = inner.extent
+            exact = self.vertical is not None and step(outer[0], self.vertical[0]) == 1
+            if not exact or self._skip != 1 or self.horizontal[1].extent != self.line_lanes:
+                raise Unsupported("image lines with gaps between them")
             moving.append(others[0][0])
-        # The masks of a panel serve all of its groups of channels, which read different images.
+        # Outer loops over groups of channels share the masks of a panel, but each would need its own copy.
         groups = any(loop.strides[B] and not any(loop.steps) for loop in product.outer)
         if groups or any(step(loop, number) for loop in product.outer for number in moving):
-            raise Unsupported("an image of which loops read parts")
+            raise Unsupported("outer loops that read different parts of an image")
 
     def may_share(self, loop: Loop) -> bool:
-        """Whether the lanes that taps visit may be numbered as one line."""
-        if not self.near:
+        """Whether the lanes of all taps of a loop can be numbered consecutively, so that they may share a copy."""
+        if not self.horizontal:
             return True
-        if self.far and step(loop, self.far[0]):
-            return self.line > 0
-        return self._skip == 1 and step(loop, self.near[0]) > 0
+        if self.vertical and step(loop, self.vertical[0]):
+            return self.line_lanes > 0
+        return self._skip == 1 and step(loop, self.horizontal[0]) > 0
 
-    def shifts(self, along: Loop | None) -> Iterator[_Shift]:
-        """Yields where panels begin for each of the taps along a line; None if they share what they read."""
-        if not self.near:
-            yield _Shift()
+    def tap_lanes(self, taps: Loop | None) -> Iterator[_TapLanes]:
+        """Yields the lanes of each horizontal tap; `taps` is None if all of them share a copy."""
+        if not self.horizontal:
+            yield _TapLanes()
             return
-        _, near = self.near
-        low, extent = near.low, near.extent
-        if self.line and self.far:
-            low, extent = low + self.far[1].low * self.line, extent * self.far[1].extent
-        for tap in range(along.extent if along else 1):
-            index = tap * step(along, self.near[0]) if along else 0
+        number, edge = self.horizontal
+        low, extent = edge.low, edge.extent
+        if self.line_lanes and self.vertical:
+            low += self.vertical[1].low * self.line_lanes
+            extent *= self.vertical[1].extent
+        for tap in range(taps.extent if taps else 1):
+            index = tap * step(taps, number) if taps else 0
             begin = math.ceil((low - index) / self._skip)
             end = math.ceil((low + extent - index) / self._skip)
-            b, staged = (tap * stride for stride in along.strides) if along else (0, 0)
-            yield _Shift(b, staged, begin, end - begin)
+            b, widened = (tap * stride for stride in taps.strides) if taps else (0, 0)
+            yield _TapLanes(b, widened, begin, end - begin)
 
 
 def _moved(loop: Loop, stride: int) -> Loop:
-    """Returns a loop with another stride in `b`."""
+    """Returns `loop` with the stride `stride` in `b`."""
     return replace(loop, strides=(loop.strides[A], stride, *loop.strides[B + 1 :]))
 
 
 def _narrow(lmul: int) -> int:
-    """Returns the registers of bytes that are extended to groups of `lmul` registers."""
+    """Returns the registers of an int8 group that is widened to `lmul` registers."""
     return max(1, lmul // 2)

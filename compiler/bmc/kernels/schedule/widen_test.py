@@ -1,4 +1,4 @@
-"""Tests products whose second operand waits in 16 bits."""
+"""Tests products whose `b` is widened once for all rows."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ class StageTest(KernelCase):
         with self.assertRaisesRegex(AssertionError, "in no operand"):
             self.run_kernel(replace(kernel, text=text), operands(product), 256)
 
-    def test_what_does_not_wait(self) -> None:
+    def test_what_is_not_widened(self) -> None:
         for product, reason in (
             (matmul(8, 64, 9), "no such choice"),
-            (convolution(5, 24, 1, "i8", depthwise=True), "not extended"),
-            (padded_planes((12, 24), 8, 8, "i8", depthwise=True), "loops read parts"),
+            (convolution(5, 24, 1, "i8", depthwise=True), "not widened"),
+            (padded_planes((12, 24), 8, 8, "i8", depthwise=True), "read different parts"),
         ):
             with self.assertRaisesRegex(Unsupported, reason):
                 staged(product, 256)

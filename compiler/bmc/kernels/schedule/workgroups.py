@@ -1,7 +1,7 @@
-"""Cuts what a kernel computes into pieces for several harts, each of which is one workgroup.
+"""Cuts a problem into pieces for several harts; each piece is a workgroup.
 
-One loop over results is cut, or two. Pieces are as large as each other, or one iteration larger: then there are two
-kernels. No two of them write the same element, since each element of a result belongs to one iteration.
+One or two loops over results are cut, so no two pieces write the same element. If an extent is not a multiple of the
+number of pieces, some pieces have one iteration more, and there are two kernels.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import Any, Protocol, Self
 from bmc.kernels.problem.product import Loop, Unsupported
 from bmc.kernels.tree.assembly import Kernel
 
-# Instructions that several workgroups take more than one: to find out which one it is, and where it begins.
-_AROUND = 80
-# Ways to cut that are written, to compare them.
-_MOST_WAYS = 6
-# A way whose largest piece is so much larger than that of another one is not among them.
-_LARGER = 1.5
+# Estimated instructions of each workgroup to find out where its piece begins.
+_WORKGROUP_COST = 80
+# Ways to cut for which kernels are written and compared, at most.
+_MOST_WRITTEN = 6
+# Ways whose largest piece is this many times the smallest possible one are not considered.
+_TOO_LARGE = 1.5
 
 
 class Whole(Protocol):
-    """What a kernel computes: a product, a reduction, or an elementwise operation."""
+    """A problem that can be cut: a product, a reduction, or an elementwise operation."""
 
     @property
     def loops(self) -> tuple[Loop, ...]:
         """The loops over results."""
 
     def cut(self, number: int, extent: int) -> Self:
-        """Returns a piece: so many iterations of one of these loops, beginning anywhere."""
+        """Returns a piece: `extent` iterations of loop `number`, whose start offset is an argument of the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,12 @@ class Split:
     """A loop that is cut.
 
     Attributes:
-      number: of the loop.
-      loop: as it is in the whole.
-      pieces: how many. The first `more` have one iteration more than `least`.
+      number: index of the loop in Whole.loops.
+      loop: the whole loop.
+      pieces: number of pieces.
+      least: iterations of the smallest pieces.
+      more: how many of the first pieces have one iteration more.
+      largest: iterations of the largest pieces.
     """
 
     number: int
@@ -66,9 +69,10 @@ class Workgroups:
     """The pieces of a kernel, one for each workgroup.
 
     Attributes:
-      cuts: the loops that are cut, outermost first; the pieces of the last one are neighboring workgroups.
-      kernel: of the largest pieces.
-      smaller: of those with one iteration less of the loop that is not cut evenly; None if all pieces are the same.
+      cuts: the loops that are cut, outermost first; pieces of the last one are neighboring workgroups.
+      kernel: kernel of the largest pieces.
+      smaller: kernel of the pieces with one iteration less; None if all pieces have the same size.
+      workgroups: number of workgroups.
     """
 
     cuts: tuple[Split, ...]
@@ -83,31 +87,31 @@ class Workgroups:
 def cut(
     whole: Whole, kernel: Kernel, harts: int, write: Callable[[Any], Kernel]
 ) -> Workgroups | None:
-    """Returns the pieces of which the largest takes the fewest instructions; None if it is not worth cutting.
+    """Returns the pieces whose largest one executes the fewest instructions; None if it is not worth cutting.
 
     Args:
-      whole: what is computed.
-      kernel: of the whole.
-      harts: how many harts share it: there are no more pieces.
-      write: writes the kernel of a piece; raises Unsupported if there is none.
+      whole: the problem.
+      kernel: the kernel of the whole problem.
+      harts: number of harts; there are at most as many pieces.
+      write: writes the kernel of a piece, or raises Unsupported.
     """
     best: Workgroups | None = None
     least = math.inf
-    most = kernel.executed - _AROUND
+    most = kernel.executed - _WORKGROUP_COST
     for cuts in ways(whole.loops, harts):
         try:
-            shares = written(whole, cuts, write)
+            candidate = written(whole, cuts, write)
         except Unsupported:
             continue
-        if shares.kernel.executed < min(least, most):
-            best, least = shares, shares.kernel.executed
+        if candidate.kernel.executed < min(least, most):
+            best, least = candidate, candidate.kernel.executed
     return best
 
 
 def ways(loops: tuple[Loop, ...], harts: int) -> list[tuple[Split, ...]]:
-    """Returns the ways to cut one loop or two, those with the smallest pieces first."""
+    """Returns the ways to cut one or two loops, the smallest pieces first."""
     ways = sorted(_all_ways(loops, harts), key=_largest)
-    return [way for way in ways if _largest(way) <= _LARGER * _largest(ways[0])][:_MOST_WAYS]
+    return [way for way in ways if _largest(way) <= _TOO_LARGE * _largest(ways[0])][:_MOST_WRITTEN]
 
 
 def _all_ways(loops: tuple[Loop, ...], harts: int) -> Iterator[tuple[Split, ...]]:
@@ -120,18 +124,18 @@ def _all_ways(loops: tuple[Loop, ...], harts: int) -> Iterator[tuple[Split, ...]
                 Split(first, outer, pieces),
                 Split(second, inner, min(harts // pieces, inner.extent)),
             )
-            # Otherwise there would be pieces of four sizes.
+            # At most one of two loops is cut unevenly, so that there are two sizes of pieces and not four.
             if not (way[0].more and way[1].more):
                 yield way
 
 
 def _largest(way: tuple[Split, ...]) -> float:
-    """Returns the largest piece as a part of the whole."""
+    """Returns the size of the largest piece as a fraction of the whole."""
     return math.prod(cut.largest / cut.loop.extent for cut in way)
 
 
 def written(whole: Whole, cuts: tuple[Split, ...], write: Callable[[Any], Kernel]) -> Workgroups:
-    """Returns the pieces of one way to cut; raises Unsupported if one of them has no kernel."""
+    """Returns the kernels for the pieces of one way to cut; raises Unsupported if one of them has none."""
 
     def piece(extents: list[int]) -> Kernel:
         part = whole

@@ -13,10 +13,10 @@ from bmc.kernels.tree.assembly import Kernel
 
 
 def write(problem: Problem, vlen: int, xlen: int, choice: Choice = DEFAULT) -> Kernel:
-    """Returns a kernel for harts whose VLEN is at least `vlen` bits, and whose integer registers have `xlen`.
+    """Returns a kernel for harts with a VLEN of at least `vlen` bits and integer registers of `xlen` bits.
 
     Raises:
-      Unsupported: there is none, or none with that choice.
+      Unsupported: the problem has no kernel, or none with this choice.
     """
     match problem:
         case Product():

@@ -1,4 +1,4 @@
-"""Assembly text for RV32 and RV64 with vectors, and the registers it uses."""
+"""Emits instructions, loops and branches into a tree, and allocates registers, for RV32 and RV64 with vectors."""
 
 from __future__ import annotations
 
@@ -10,36 +10,35 @@ from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.tree import rvv, tree
 from bmc.kernels.tree.tree import Node, Repeat, Skippable, Within, fits
 
-# ra and the registers that the psABI reserves are left alone, and so is s0, a frame pointer.
+# Allocatable integer registers, in order: all but ra, those that the psABI reserves, and the frame pointer s0.
 _INTEGERS = [*range(10, 18), *range(5, 8), *range(28, 32), 9, *range(18, 28)]
 _MOST_ARGUMENTS = 16
-# The registers that a function may change come first: others take two more instructions, to save and restore them.
+# Caller-saved float registers come first: each callee-saved one costs two instructions to save and restore it.
 _FLOATS = [*range(8), *range(10, 18), *range(28, 32)]
 _SAVED_FLOATS = [8, 9, *range(18, 28)]
 
 
 class TooManyRegisters(Unsupported):
-    """A kernel needs more registers than there are."""
+    """A kernel needs more scalar registers than there are."""
 
     def __init__(self) -> None:
-        super().__init__("a kernel that needs so many registers")
+        super().__init__("a kernel that needs too many registers")
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """Assembly text.
+    """A kernel as assembly text.
 
     Attributes:
       text: the instructions.
-      arguments: registers with the operands' addresses, one more for a buffer of `scratch` bytes, if it has any, and
-        those with `start_offsets`.
-      clobbered: other registers that it changes.
-      scratch: bytes of memory that it needs.
-      in_memory: whether there is one argument only, the address of a table with the operands' addresses.
-      executed: instructions that it executes: the most, where that depends on indices or on `start_offsets`.
-      nodes: its loops and branches.
-      start_offsets: of a piece of a kernel, what it is told about where it begins: an edge of the product's padding, by
-        its number, or LANES.
+      arguments: registers that hold the arguments: addresses of the operands, then the address of `scratch` bytes if
+        there are any, then the start offsets.
+      clobbered: other registers that the kernel changes.
+      scratch: bytes of scratch memory.
+      executed: instructions that run. If this depends on an operand's indices or on start offsets, the maximum.
+      in_memory: whether the only argument is the address of a table with the operands' addresses.
+      start_offsets: which start offsets a piece of a kernel takes: numbers of padded edges, and LANES.
+      nodes: the tree of instructions, loops and branches.
     """
 
     text: str
@@ -53,10 +52,10 @@ class Kernel:
 
 
 class Assembly:
-    """Builds the text of one kernel.
+    """Builds one kernel.
 
     Attributes:
-      arguments: registers that hold the operands' addresses at the beginning; they may be changed.
+      arguments: registers that hold the arguments at the start. The kernel may change them.
     """
 
     def __init__(self, arguments: int) -> None:
@@ -73,18 +72,19 @@ class Assembly:
             self.argument()
 
     def argument(self) -> str:
-        """Adds an argument."""
+        """Adds an argument, and returns its register."""
         name = self.register()
         self.arguments.append(name)
         return name
 
     def text(self) -> str:
+        """Returns the instructions emitted so far."""
         return tree.text(self._nodes, self._labels + 1)
 
     def kernel(
         self, scratch: int = 0, *, in_memory: bool = False, start_offsets: Iterable[int] = ()
     ) -> Kernel:
-        """Returns what was emitted; arguments as the attributes of Kernel."""
+        """Returns the kernel; arguments as in Kernel."""
         return Kernel(
             self.text(),
             tuple(self.arguments),
@@ -97,6 +97,7 @@ class Assembly:
         )
 
     def emit(self, line: str) -> None:
+        """Emits an instruction, which a function of rvv.py returns."""
         self._nodes.append(line)
 
     @property
@@ -110,7 +111,7 @@ class Assembly:
         return bool(self._free)
 
     def register(self) -> str:
-        """Takes a free integer register."""
+        """Takes an integer register."""
         if not self._free:
             raise TooManyRegisters
         name = f"x{self._free.pop(0)}"
@@ -118,17 +119,18 @@ class Assembly:
         return name
 
     def release(self, *names: str) -> None:
+        """Frees integer registers."""
         self._free = [int(name[1:]) for name in names] + self._free
 
     @contextmanager
     def registers(self, count: int) -> Iterator[list[str]]:
-        """Takes registers for a while."""
+        """Takes `count` integer registers, which the end of the context frees."""
         names = [self.register() for _ in range(count)]
         yield names
         self.release(*names)
 
     def take_float(self) -> str:
-        """Takes a free float register."""
+        """Takes a float register."""
         free = self._floats or self._saved_floats
         if not free:
             raise TooManyRegisters
@@ -137,6 +139,7 @@ class Assembly:
         return name
 
     def give_float(self, name: str) -> None:
+        """Frees a float register."""
         number = int(name[1:])
         (self._saved_floats if number in _SAVED_FLOATS else self._floats).append(number)
 
@@ -147,11 +150,11 @@ class Assembly:
         self.emit(rvv.move(to, source))
 
     def load(self, register: str, offset: int, address: str, bits: int) -> None:
-        """Loads an integer of 8, 16 or 32 bits, with its sign."""
+        """Emits the load of a signed integer of 8, 16 or 32 bits."""
         self.emit(rvv.load_integer(bits, register, offset, address))
 
     def add(self, register: str, value: int, constant: str = "") -> None:
-        """Adds a constant; `constant` names a register that already holds it if it is large."""
+        """Emits the addition of `value`; `constant` is a register that holds it if it does not fit an immediate."""
         if value == 0:
             return
         if fits(value):
@@ -166,17 +169,17 @@ class Assembly:
     def within(
         self, index: str, extent: str, then: Callable[[], None], otherwise: Callable[[], None]
     ) -> None:
-        """Emits two texts, of which one runs: the first if the number in `index` is at least 0 and less than `extent`.
+        """Emits a branch: `then` runs if 0 <= `index` < `extent`, both registers, and `otherwise` if not.
 
-        The second one, which runs less often, comes behind all others.
+        The text of `otherwise`, which runs less often, is placed behind the rest of the kernel.
         """
         branch = Within(index, extent, self._label(), self._label())
         self._nodes.append(branch)
-        self._inside(branch.then, then)
-        self._inside(branch.otherwise, otherwise)
+        self._emit_into(branch.then, then)
+        self._emit_into(branch.otherwise, otherwise)
 
     def repeat(self, count: int, body: Callable[[], None]) -> None:
-        """Emits a loop, or only its body if it runs once."""
+        """Emits a loop, or only its body if `count` is 1."""
         assert count > 0, "a loop that never runs"
         if count == 1:
             body()
@@ -186,20 +189,20 @@ class Assembly:
             self.set(counter, count)
             loop = Repeat(count, counter, label)
             self._nodes.append(loop)
-            self._inside(loop.body, body)
+            self._emit_into(loop.body, body)
 
     def skippable(self, body: Callable[[str], None]) -> None:
-        """Emits what `body` does, which gets a label for branches to its end."""
+        """Emits `body`, which gets a label for forward branches to its end."""
         node = Skippable(self._label())
         self._nodes.append(node)
-        self._inside(node.body, lambda: body(f"{node.label}f"))
+        self._emit_into(node.body, lambda: body(f"{node.label}f"))
 
     def _label(self) -> int:
         self._labels += 1
         return self._labels
 
-    def _inside(self, nodes: list[Node], body: Callable[[], None]) -> None:
-        """Runs something that emits into other nodes."""
+    def _emit_into(self, nodes: list[Node], body: Callable[[], None]) -> None:
+        """Runs `body` so that it emits into `nodes`."""
         outside, self._nodes = self._nodes, nodes
         body()
         self._nodes = outside

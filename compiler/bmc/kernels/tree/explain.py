@@ -1,4 +1,4 @@
-"""Shows how a kernel came about, for who extends them: what is computed, the loops that do it, and their text."""
+"""Explains a kernel to those who extend the generator: its problem, its tree, and its text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bmc.kernels.tree.tree import Repeat, Skippable, Within
 
 
 def explained(problem: Problem, kernel: Kernel) -> str:
-    """Returns a problem, and its kernel as a tree and as text."""
+    """Returns a problem, and its kernel's tree and text."""
     return "\n".join(
         (
             f"problem: {type(problem).__name__}",
@@ -35,8 +35,8 @@ def _problem(problem: Problem) -> Iterator[str]:
         value = getattr(problem, field.name)
         if value in ((), None, False):
             continue
-        several = isinstance(value, tuple) and isinstance(value[0], Loop | Node)
-        if not several:
+        is_list = isinstance(value, tuple) and isinstance(value[0], Loop | Node)
+        if not is_list:
             yield f"  {field.name}: {_value(value)}"
             continue
         yield f"  {field.name}:"
@@ -47,12 +47,14 @@ def _problem(problem: Problem) -> Iterator[str]:
 def _value(value: Any) -> str:
     match value:
         case Loop(extent=extent, strides=strides, steps=steps):
-            along = f", steps {_numbers(steps)} along edges" if any(steps) else ""
-            return f"{extent} times, strides {_numbers(strides)}{along}"
+            steps_text = f", steps {_numbers(steps)} along edges" if any(steps) else ""
+            return f"{extent} times, strides {_numbers(strides)}{steps_text}"
         case Node(op=op, dtype=dtype, args=args, operand=operand, value=number):
             read = " ".join(f"%{arg}" for arg in args)
-            more = f"operand {operand}" if operand else f"{number:g}" if op == "constant" else ""
-            return " ".join(filter(None, (op, dtype, read, more)))
+            argument = (
+                f"operand {operand}" if operand else f"{number:g}" if op == "constant" else ""
+            )
+            return " ".join(filter(None, (op, dtype, read, argument)))
         case tuple():
             return _numbers(value)
     return str(value)
@@ -63,7 +65,7 @@ def _numbers(values: Sequence[object]) -> str:
 
 
 def _tree(nodes: Sequence[tree.Node], indent: str) -> Iterator[str]:
-    """Yields loops and branches, and how many instructions of each kind are between them."""
+    """Yields loops and branches, and between them the number of instructions by mnemonic."""
     plain: list[str] = []
     for node in (*nodes, None):
         if isinstance(node, str):
@@ -80,10 +82,10 @@ def _tree(nodes: Sequence[tree.Node], indent: str) -> Iterator[str]:
                 yield f"{indent}{node.count} times:"
                 yield from _tree(node.body, indent + "  ")
             case Within():
-                yield f"{indent}within the image:"
+                yield f"{indent}inside the image:"
                 yield from _tree(node.then, indent + "  ")
-                yield f"{indent}around it:"
+                yield f"{indent}outside:"
                 yield from _tree(node.otherwise, indent + "  ")
             case Skippable():
-                yield f"{indent}if its index is one:"
+                yield f"{indent}if the index is in range:"
                 yield from _tree(node.body, indent + "  ")

@@ -60,7 +60,7 @@ class ExplainTest(unittest.TestCase):
     def test_branches(self) -> None:
         product = padded((7, 5), 64, 3, "i8", value=-3)
         shown = explained(product, gemm.write(product, 256))
-        self.assertRegex(shown, r"\n +within the image:\n.*vwmacc(.*\n)+ +around it:\n")
+        self.assertRegex(shown, r"\n +inside the image:\n.*vwmacc(.*\n)+ +outside:\n")
         self.assertIn("steps 1 0 along edges", shown)
         it = Scatter(4, 7, 40, 4)
         shown = explained(it, scatter.write(it, 256, 64))
@@ -71,7 +71,7 @@ class ExplainTest(unittest.TestCase):
             tree: \d+ instructions
               li
               4 times:
-                if its index is one:
+                if the index is in range:
         """).strip(),
         )
 

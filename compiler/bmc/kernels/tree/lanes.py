@@ -1,4 +1,4 @@
-"""Groups of vector registers, and how their elements come from memory and go there."""
+"""The shape of vector register groups, and their loads and stores."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from bmc.kernels.tree.assembly import Assembly
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """The shape of a group of vector registers.
+    """The shape of vector register groups.
 
     Attributes:
       count: lanes in use.
       lmul: registers of a group.
       length: integer register that holds `count`.
-      strided: bytes between neighboring lanes of an operand or the result where they are no neighbors, by its number.
-      bits: of an element where it is computed with.
-      offsets: the group with the distances of lanes of an operand of 32 bits where these are anywhere, by its number.
+      strided: bytes between neighboring lanes, for each operand or result whose lanes are strided.
+      offsets: number of the group with the lanes' byte offsets, for each 32-bit operand whose lanes are gathered.
+      bits: bits of an element in the epilogue.
     """
 
     count: int
@@ -30,7 +30,7 @@ class Lanes:
     bits: int = 32
 
     def use(self, out: Assembly, bits: int, mask: str = "ma") -> None:
-        """Emits the vsetvli for elements of 8, 16 or 32 bits; lanes that a mask leaves out stay if it is "mu"."""
+        """Emits the vsetvli for elements of `bits` bits, 8 to 32, with mask policy `mask`, "ma" or "mu"."""
         numerator = self.lmul * bits
         whole = numerator >= self.bits
         group = f"m{numerator // self.bits}" if whole else f"mf{self.bits // numerator}"
@@ -40,7 +40,17 @@ class Lanes:
 def transfer(
     out: Assembly, store: bool, bits: int, register: int, operand: int, address: str, lanes: Lanes
 ) -> None:
-    """Emits the load or the store of a group of elements of so many bits."""
+    """Emits the load or store of elements of `bits` bits: contiguous, strided or gathered, as `lanes` says.
+
+    Args:
+      out: receives the instructions.
+      store: whether to store.
+      bits: bits of an element.
+      register: first vector register of the group.
+      operand: number of the operand.
+      address: integer register with the address of the first lane.
+      lanes: shape of the group.
+    """
     if operand in lanes.offsets:
         offsets = f"v{lanes.offsets[operand] * lanes.lmul}"
         out.emit(rvv.transfer_indexed(store, bits, f"v{register}", address, offsets))

@@ -1,16 +1,16 @@
-"""The instructions of RV32 and RV64 with vectors: each function returns the text of one.
+"""Instructions of RV32 and RV64 with vectors: each function returns the text of one.
 
-No other file writes an instruction. Tables name some: ops.py for operations of epilogues, scheme.py for products.
+No other file writes an instruction, except that tables hold mnemonics: ops.py for epilogues, scheme.py for products.
 
-Arguments are registers by name ("v8", "f2", "x10"), the one that is written first, and numbers. `bits` are of an
-element. Where `masked`, lanes without a bit in v0 stay as they are, or are anything, as vsetvli says.
+Arguments are register names ("v8", "f2", "x10"), the destination first, and integers. `bits` is the width of an
+element. If `masked`, v0 is the mask; masked-off lanes follow the mask policy of vsetvli.
 """
 
 from __future__ import annotations
 
 from bmc.kernels.dtypes import FLOATS
 
-# What loads a number into a register, by its type in memory.
+# Mnemonics of scalar loads, by dtype and by bits.
 _SCALAR_LOADS = {"f32": "flw", "f16": "flh", "i32": "lw", "i8": "lb"}
 _INTEGER_LOADS = {8: "lb", 16: "lh", 32: "lw", 64: "ld"}
 
@@ -35,7 +35,7 @@ def add(to: str, one: str, other: str) -> str:
 
 
 def add_immediate(to: str, source: str, value: int) -> str:
-    """`value` has 12 bits."""
+    """`value` is a signed 12-bit integer."""
     return f"addi {to}, {source}, {value}"
 
 
@@ -44,7 +44,7 @@ def multiply(to: str, one: str, other: str) -> str:
 
 
 def load_integer(bits: int, to: str, offset: int, address: str) -> str:
-    """Loads an integer with its sign."""
+    """Loads a signed integer."""
     return f"{_INTEGER_LOADS[bits]} {to}, {offset}({address})"
 
 
@@ -53,7 +53,7 @@ def store_word(source: str, offset: int, address: str) -> str:
 
 
 def branch_if_not_below(one: str, other: str, label: str) -> str:
-    """As unsigned numbers."""
+    """Compares unsigned integers."""
     return f"bgeu {one}, {other}, {label}"
 
 
@@ -61,7 +61,7 @@ def branch_if_not_zero(source: str, label: str) -> str:
     return f"bnez {source}, {label}"
 
 
-# Numbers of a type.
+# Scalars.
 
 
 def load_number(dtype: str, to: str, offset: int, address: str) -> str:
@@ -80,11 +80,11 @@ def float_of_bits(dtype: str, to: str, source: str) -> str:
     return f"fmv.{'h' if dtype == 'f16' else 'w'}.x {to}, {source}"
 
 
-# The shape of groups, and how fixed-point instructions round.
+# vsetvli, and the rounding mode of fixed-point instructions.
 
 
 def set_lanes(length: str, bits: int, lmul: str, policy: str = "ma") -> str:
-    """`lmul` as "m2" or "mf2"; lanes that a mask leaves out stay with "mu", and are anything with "ma"."""
+    """`lmul` is written as "m2" or "mf2"; `policy` of masked-off lanes is "mu" or "ma"."""
     return f"vsetvli zero, {length}, e{bits}, {lmul}, ta, {policy}"
 
 
@@ -92,7 +92,7 @@ def round_to_nearest_up() -> str:
     return "csrwi vxrm, 0"
 
 
-# Memory. These are stores with `store`.
+# Vector loads, and stores if `store`.
 
 
 def transfer(store: bool, bits: int, register: str, address: str, masked: bool = False) -> str:
@@ -107,21 +107,21 @@ def transfer_strided(
 
 
 def transfer_indexed(store: bool, bits: int, register: str, address: str, offsets: str) -> str:
-    """`offsets` are bytes from the address, as wide as elements."""
+    """`offsets` is a vector of byte offsets from the address, as wide as the elements."""
     return f"v{'s' if store else 'l'}uxei{bits}.v {register}, ({address}), {offsets}"
 
 
 def load_segments(
     fields: int, bits: int, to: str, address: str, stride: str = "", masked: bool = False
 ) -> str:
-    """Loads as many neighbors for each lane into as many groups, the lanes `stride` bytes apart, or neighbors too."""
+    """Loads `fields` adjacent elements of each lane into as many groups; lanes are `stride` bytes apart or adjacent."""
     if stride:
         return f"vlsseg{fields}e{bits}.v {to}, ({address}), {stride}{_mask(masked)}"
     return f"vl{f'seg{fields}' if fields > 1 else ''}e{bits}.v {to}, ({address})"
 
 
 def look_up(to: str, table: str, indices: str) -> str:
-    """Loads bytes of a table at indices of 32 bits."""
+    """Loads bytes of a table; `indices` is a vector of 32-bit integers."""
     return f"vluxei32.v {to}, ({table}), {indices}"
 
 
@@ -133,7 +133,7 @@ def store_mask(source: str, address: str) -> str:
     return f"vsm.v {source}, ({address})"
 
 
-# Moves and changes of width.
+# Vector moves and conversions of width.
 
 
 def copy(to: str, source: str) -> str:
@@ -166,12 +166,12 @@ def first_float(to: str, source: str) -> str:
 
 
 def extend(factor: int, to: str, source: str, masked: bool = False) -> str:
-    """Makes integers `factor` times as wide, with their sign."""
+    """Sign-extends integers to `factor` times their width."""
     return f"vsext.vf{factor} {to}, {source}{_mask(masked)}"
 
 
 def truncate(to: str, source: str) -> str:
-    """Takes the lower halves of integers."""
+    """Truncates integers to half their width."""
     return f"vnsrl.wi {to}, {source}, 0"
 
 
@@ -184,11 +184,11 @@ def truncate_float(to: str, source: str) -> str:
 
 
 def slide(to: str, source: str, entering: str, *, up: bool) -> str:
-    """Moves all lanes by one, where a number comes in at the end."""
+    """Slides all lanes by one; the integer `entering` fills the lane at the end."""
     return f"vslide1{'up' if up else 'down'}.vx {to}, {source}, {entering}"
 
 
-# Arithmetic.
+# Vector arithmetic.
 
 
 def lane_numbers(to: str) -> str:
@@ -196,29 +196,29 @@ def lane_numbers(to: str) -> str:
 
 
 def binary(mnemonic: str, to: str, one: str, other: str) -> str:
-    """An instruction of two sources; of `other`, its first letter tells whether it is a vector, float or integer."""
+    """An instruction with two sources; `other` may be a vector, float or integer register."""
     kind = {"v": "v", "f": "f"}.get(other[0], "x")
     return f"{mnemonic}.v{kind} {to}, {one}, {other}"
 
 
 def binary_immediate(mnemonic: str, to: str, one: str, value: int) -> str:
-    """`value` has five bits, and a sign or not."""
+    """`value` is a 5-bit integer, signed or unsigned as the instruction defines."""
     return f"{mnemonic}.vi {to}, {one}, {value}"
 
 
 def multiply_add(mnemonic: str, to: str, factor: str, other: str) -> str:
-    """Multiplies a vector or number with a vector, and adds it to a vector."""
+    """Accumulates the product of a vector, float or integer register and a vector."""
     kind = {"v": "v", "f": "f"}.get(factor[0], "x")
     return f"{mnemonic}.v{kind} {to}, {factor}, {other}"
 
 
 def clip(to: str, source: str, shift: int | str) -> str:
-    """Divides by a power of two, rounds, and limits to half as many bits."""
+    """Shifts right, rounds, and saturates to half the width."""
     return f"vnclip.w{'i' if isinstance(shift, int) else 'x'} {to}, {source}, {shift}"
 
 
 def choose(to: str, otherwise: str, chosen: str) -> str:
-    """Takes lanes of `chosen`, a vector or float, where v0 has a bit."""
+    """Selects `chosen`, a vector or float, in lanes whose bit in v0 is set, else `otherwise`."""
     if chosen[0] == "f":
         return f"vfmerge.vfm {to}, {otherwise}, {chosen}, v0"
     return f"vmerge.vvm {to}, {otherwise}, {chosen}, v0"
@@ -229,5 +229,5 @@ def and_masks(to: str, one: str, other: str) -> str:
 
 
 def reduce(mnemonic: str, to: str, source: str, first: str) -> str:
-    """Adds all lanes of a group to the first lane of a register."""
+    """Reduces all lanes of `source` and the first lane of `first` to the first lane of `to`."""
     return f"{mnemonic}.vs {to}, {source}, {first}"

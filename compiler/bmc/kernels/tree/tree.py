@@ -1,7 +1,8 @@
-"""The instructions of a kernel as a tree of loops and branches, their text, and how many of them run.
+"""A kernel as a tree of instructions, loops and branches; its text, and the number of instructions that run.
 
-No number that a kernel computes with changes what it executes, except where a branch asks for a place in an image, or
-for an index. Places are followed through the integer registers that they depend on. Everything else is multiplied.
+Control flow does not depend on data, with two exceptions: branches on a position in a padded image, and on an index.
+To count the instructions that run, the integer registers on which branches depend are simulated. Everything else
+is counted by multiplication.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from dataclasses import dataclass, field
 
 _REGISTER = re.compile(r"x\d+")
 _WORDS = re.compile(r"[ ,()]+")
-# What computes an integer of integers, and instructions that write no register of those that they name first.
-_COMPUTED: dict[str, Callable[..., int]] = {
+# Integer instructions that are simulated, and instructions whose first operand is not a destination.
+_INTEGER_OPERATIONS: dict[str, Callable[..., int]] = {
     "li": lambda a: a,
     "mv": lambda a: a,
     "addi": lambda a, b: a + b,
@@ -28,13 +29,13 @@ _SMALLEST, _LARGEST = -2048, 2047
 
 
 def fits(value: int) -> bool:
-    """Whether a value fits into an instruction."""
+    """Whether a value fits into the 12-bit immediate of an instruction."""
     return _SMALLEST <= value <= _LARGEST
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """A loop that runs `count` times, which `counter` counts down."""
+    """A loop that runs `count` times. Register `counter` counts down."""
 
     count: int
     counter: str
@@ -44,9 +45,13 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Within:
-    """A branch: `then` if the number in `index` is at least 0 and less than the one in `extent`, or `otherwise`.
+    """A branch: `then` runs if 0 <= `index` < `extent`, both registers, and `otherwise` if not.
 
-    The text of `otherwise`, which runs less often, is behind all others.
+    The text of `otherwise`, which runs less often, is placed behind the rest of the kernel.
+
+    Attributes:
+      other: label of `otherwise`.
+      end: label behind `then`.
     """
 
     index: str
@@ -59,7 +64,7 @@ class Within:
 
 @dataclass(frozen=True)
 class Skippable:
-    """A text whose branches to `label` leave it."""
+    """Nodes whose instructions may branch forward to `label`, which is behind them."""
 
     label: int
     body: list[Node] = field(default_factory=list)
@@ -69,47 +74,49 @@ Node = str | Repeat | Within | Skippable
 
 
 def text(nodes: Sequence[Node], end: int) -> str:
-    """Returns the instructions as assembly; `end` is a label that no node has."""
-    aside: list[str] = []
-    lines = list(_lines(nodes, aside))
-    if aside:
-        lines += [f"j {end}f", *aside, f"{end}:"]
+    """Returns the assembly text; `end` is an unused label."""
+    outlined: list[str] = []
+    lines = list(_lines(nodes, outlined))
+    if outlined:
+        lines += [f"j {end}f", *outlined, f"{end}:"]
     return "\n".join(lines)
 
 
-def _lines(nodes: Sequence[Node], aside: list[str]) -> Iterator[str]:
+def _lines(nodes: Sequence[Node], outlined: list[str]) -> Iterator[str]:
+    """Yields the lines of the nodes, and appends those of `otherwise` branches to `outlined`."""
     for node in nodes:
         match node:
             case str():
                 yield node
             case Repeat():
                 yield f"{node.label}:"
-                yield from _lines(node.body, aside)
+                yield from _lines(node.body, outlined)
                 yield f"addi {node.counter}, {node.counter}, -1"
                 yield f"bnez {node.counter}, {node.label}b"
             case Within():
                 yield f"bgeu {node.index}, {node.extent}, {node.other}f"
-                yield from _lines(node.then, aside)
+                yield from _lines(node.then, outlined)
                 yield f"{node.end}:"
-                behind: list[str] = []
-                other = list(_lines(node.otherwise, behind))
-                aside += [f"{node.other}:", *other, f"j {node.end}b", *behind]
+                inner_outlined: list[str] = []
+                other = list(_lines(node.otherwise, inner_outlined))
+                outlined += [f"{node.other}:", *other, f"j {node.end}b", *inner_outlined]
             case Skippable():
-                yield from _lines(node.body, aside)
+                yield from _lines(node.body, outlined)
                 yield f"{node.label}:"
 
 
 def executed(nodes: Sequence[Node]) -> int:
-    """Returns how many instructions run: the most, where a branch asks for a number that is not in the text."""
+    """Returns how many instructions run. If a branch depends on an argument, the maximum."""
     if not any(isinstance(node, Within) for node in _all(nodes)):
         return _Steps(nodes, {}).fixed
-    followed = sorted(_followed(nodes))
-    steps = _Steps(nodes, {name: place for place, name in enumerate(followed)})
-    # The last one is the jump over what is behind all others.
-    return steps.run([None] * len(followed)) + 1
+    registers = sorted(_branch_registers(nodes))
+    steps = _Steps(nodes, {name: position for position, name in enumerate(registers)})
+    # One more: the jump over the outlined branches at the end of the kernel.
+    return steps.run([None] * len(registers)) + 1
 
 
 def _all(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Yields all nodes of the tree."""
     for node in nodes:
         yield node
         match node:
@@ -120,10 +127,10 @@ def _all(nodes: Sequence[Node]) -> Iterator[Node]:
                 yield from _all(node.otherwise)
 
 
-def _followed(nodes: Sequence[Node]) -> frozenset[str]:
-    """Returns the registers on which branches depend."""
+def _branch_registers(nodes: Sequence[Node]) -> frozenset[str]:
+    """Returns the integer registers on which branches depend, directly or indirectly."""
     sources: dict[str, set[str]] = {}
-    found: set[str] = set()
+    result: set[str] = set()
     for node in _all(nodes):
         match node:
             case str():
@@ -131,18 +138,18 @@ def _followed(nodes: Sequence[Node]) -> frozenset[str]:
                 if to:
                     sources.setdefault(to, set()).update(filter(_REGISTER.fullmatch, read))
             case Within():
-                found |= {node.index, node.extent}
-    waiting = list(found)
-    while waiting:
-        new = sources.get(waiting.pop(), set()) - found
-        found |= new
-        waiting += new
-    return frozenset(found)
+                result |= {node.index, node.extent}
+    pending = list(result)
+    while pending:
+        added = sources.get(pending.pop(), set()) - result
+        result |= added
+        pending += added
+    return frozenset(result)
 
 
 @functools.lru_cache(4096)
 def _parsed(line: str) -> tuple[str, str, list[str]]:
-    """Returns the name of an instruction, the integer register that it writes, and what it reads."""
+    """Returns an instruction's mnemonic, the integer register that it writes or "", and its source operands."""
     name, *words = _WORDS.split(line.rstrip(")"))
     if not words or name in _STORES or not _REGISTER.fullmatch(words[0]):
         return name, "", []
@@ -150,27 +157,32 @@ def _parsed(line: str) -> tuple[str, str, list[str]]:
 
 
 def _instructions(line: str) -> int:
-    """Returns how many instructions a line is: two for most constants of 13 to 32 bits, as LLVM assembles them."""
+    """Returns how many instructions a line becomes. LLVM assembles most constants of 13 to 32 bits as two."""
     if not line.startswith("li "):
         return 1
     value = int(line.rpartition(" ")[2])
     return 1 if fits(value) or value % 4096 == 0 else 2
 
 
-# The values of the registers on which branches depend, None where they are not known.
+# The values of the registers on which branches depend; None if a value is unknown.
 _Values = list[int | None]
 
 
 class _Steps:
-    """Nodes whose branches are followed.
+    """Simulates nodes to count their instructions.
 
-    fixed: the instructions that always run.
+    Args:
+      nodes: the nodes.
+      positions: for each register on which branches depend, its index in _Values.
+
+    Attributes:
+      fixed: number of the instructions that always run.
     """
 
-    def __init__(self, nodes: Sequence[Node], places: dict[str, int]) -> None:
-        self._places = places
+    def __init__(self, nodes: Sequence[Node], positions: dict[str, int]) -> None:
+        self._positions = positions
         self._steps: list[Callable[[_Values], int]] = []
-        self._seen: dict[tuple[int | None, ...], tuple[int, _Values]] = {}
+        self._cache: dict[tuple[int | None, ...], tuple[int, _Values]] = {}
         self.fixed = 0
         for node in nodes:
             match node:
@@ -182,45 +194,46 @@ class _Steps:
                 case Within():
                     self._within(node)
                 case Skippable():
-                    inside = _Steps(node.body, places)
-                    self.fixed += inside.fixed
-                    self._steps += inside._steps
+                    inner = _Steps(node.body, positions)
+                    self.fixed += inner.fixed
+                    self._steps += inner._steps
 
     def run(self, values: _Values) -> int:
-        """Returns what runs, and changes the values as that does."""
+        """Returns how many instructions run, and updates the register values."""
         if not self._steps:
             return self.fixed
         key = tuple(values)
-        if key not in self._seen:
+        if key not in self._cache:
             total = self.fixed
             for step in self._steps:
                 total += step(values)
-            self._seen[key] = total, list(values)
+            self._cache[key] = total, list(values)
             return total
-        total, values[:] = self._seen[key]
+        total, values[:] = self._cache[key]
         return total
 
     def _line(self, line: str) -> None:
+        """Adds an instruction if it changes one of the simulated registers."""
         name, to, read = _parsed(line)
-        if to not in self._places:
+        if to not in self._positions:
             return
-        place = self._places[to]
-        if name not in _COMPUTED:
-            self._steps.append(lambda values: _set(values, place, None))
+        position = self._positions[to]
+        if name not in _INTEGER_OPERATIONS:
+            self._steps.append(lambda values: _set(values, position, None))
             return
-        compute = _COMPUTED[name]
-        # Of each operand, the place of a register, or a constant.
-        operands = [(self._places.get(word), word) for word in read]
-        numbers = [(at, 0 if at is not None else int(word)) for at, word in operands]
+        compute = _INTEGER_OPERATIONS[name]
+        # Each operand is the position of a register, or a constant.
+        words = [(self._positions.get(word), word) for word in read]
+        operands = [(source, 0 if source is not None else int(word)) for source, word in words]
 
         def step(values: _Values) -> int:
-            known = [number if at is None else values[at] for at, number in numbers]
-            return _set(values, place, None if None in known else compute(*known))
+            known = [number if source is None else values[source] for source, number in operands]
+            return _set(values, position, None if None in known else compute(*known))
 
         self._steps.append(step)
 
     def _repeat(self, node: Repeat) -> None:
-        body = _Steps(node.body, self._places)
+        body = _Steps(node.body, self._positions)
         self.fixed += node.count * (body.fixed + 2)
         body.fixed = 0
         if body._steps:
@@ -228,14 +241,14 @@ class _Steps:
 
     def _within(self, node: Within) -> None:
         self.fixed += 1
-        then, otherwise = (_Steps(each, self._places) for each in (node.then, node.otherwise))
+        then, otherwise = (_Steps(each, self._positions) for each in (node.then, node.otherwise))
         otherwise.fixed += 1
-        index, extent = self._places[node.index], self._places[node.extent]
+        index, extent = self._positions[node.index], self._positions[node.extent]
 
         def step(values: _Values) -> int:
-            place, end = values[index], values[extent]
-            if place is not None and end is not None:
-                return (then if 0 <= place < end else otherwise).run(values)
+            value, limit = values[index], values[extent]
+            if value is not None and limit is not None:
+                return (then if 0 <= value < limit else otherwise).run(values)
             other = list(values)
             most = max(then.run(values), otherwise.run(other))
             values[:] = [a if a == b else None for a, b in zip(values, other, strict=True)]
@@ -244,7 +257,7 @@ class _Steps:
         self._steps.append(step)
 
 
-def _set(values: _Values, place: int, value: int | None) -> int:
-    """Sets a value, which takes no instruction beside those that are counted."""
-    values[place] = value
+def _set(values: _Values, position: int, value: int | None) -> int:
+    """Sets a register's value. Returns 0: the instruction itself is counted in `fixed`."""
+    values[position] = value
     return 0
