@@ -20,3 +20,5 @@ WIDTHS = {dtype: bits // 8 for dtype, bits in BITS.items() if bits % 8 == 0}
 # rewrites/weights/wide_weights.py). Neither is i4.
 TYPES = ("f32", "f16", "i32", "i8")
 FLOATS = ("f32", "f16")
+# The instruction that loads one number into a scalar register.
+SCALAR_LOADS = {"f32": "flw", "f16": "flh", "i32": "lw", "i8": "lb"}

@@ -82,7 +82,7 @@ _ROWS = (
     Op("maximumf", 2, "bm_call_maximum({0}, {1})", commutes=True, limits="vmflt", uses_mask=True),
     Op("minimumf", 2, "bm_call_minimum({0}, {1})", commutes=True, limits="vmfgt", uses_mask=True),
     # The second argument where the first one is above or below 0, the third elsewhere. For a NaN it may be either, so
-    # both must be NaN then. A float is above 0 if its bits are, as an integer. -0 has a sign, so "below" compares floats.
+    # both must be NaN then. A float is above 0 if its bits are, as an integer; -0 makes "below" a float comparison.
     Op(
         "if_positive", 3, "{0} > 0 ? {1} : {2}", uses_mask=True,
         lines=("vmsgt.vi v0, {0}, 0", "vmerge.vvm {to}, {2}, {1}, v0"),

@@ -173,9 +173,14 @@ class Product:
     @functools.cached_property
     def scheme(self) -> Scheme:
         """The types in which operands are multiplied and accumulated."""
-        is_half = self.dtypes[A] == "f16" and has_only_halves(self.epilogue)
-        sums = "i32" if self.dtypes[A] == "i8" else "f16" if is_half else "f32"
-        return SCHEMES[self.dtypes[A], self.dtypes[B], sums]
+        found = [each for each in SCHEMES.values() if (each.a, each.b) == self.dtypes[: B + 1]]
+        if len(found) > 1:
+            # Products of f16 are accumulated in f16 only if the epilogue computes in f16 throughout.
+            is_half = has_only_halves(self.epilogue)
+            found = [each for each in found if (each.accumulator == "f16") == is_half]
+        if len(found) != 1:
+            raise Unsupported(f"a product of {self.dtypes[A]} and {self.dtypes[B]}")
+        return found[0]
 
     @property
     def is_contiguous(self) -> bool:

@@ -298,7 +298,7 @@ class Accumulate:
     def _one_step(self, number: int, count: int, pending: int, pointers: _Pointers) -> None:
         """Emits step `number` of `count` unrolled steps, which reads `a` at `pending` bytes behind the pointers."""
         out = self._out
-        is_float = self._product.scheme.is_float
+        is_float, multiply = self._product.scheme.is_float, self._product.scheme.multiply
         block, pad_value = pointers.block, pointers.block.pad_value
         wide = self._columns.wide_register(block.lanes.lmul)
         scalars: dict[int, str] = {}
@@ -309,14 +309,14 @@ class Accumulate:
             for row, register in enumerate(block.registers):
                 if (row, tap) in out_of_bounds:
                     if pad_value:
-                        out.emit(rvv.multiply_add("vwmacc", f"v{register}", pad_value, "v0"))
+                        out.emit(rvv.multiply_add(multiply, f"v{register}", pad_value, "v0"))
                     continue
                 offset = self._offset(row, tap)
                 if row == 0 or offset not in scalars:
                     rows = range(row, len(block.registers))
                     wanted = [self._offset(r, tap) for r in rows if (r, tap) not in out_of_bounds]
                     self._load_scalars(wanted, pending, pointers, scalars)
-                multiply, scalar = self._product.scheme.multiply, scalars[offset]
+                scalar = scalars[offset]
                 out.emit(rvv.multiply_add(multiply, f"v{register}", scalar, f"v{wide}"))
                 if offset not in later:
                     unused = scalars.pop(offset)

@@ -162,7 +162,7 @@ class Depthwise:
                 out.add(b, move)
                 out.emit(rvv.extend(2, "v0", narrow))
             for register in block.registers:
-                out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.pad_value, "v0"))
+                self._multiply_pad(register, block, "v0")
 
         for move, equal_moves in itertools.groupby(moves):
             out.repeat(len(list(equal_moves)), functools.partial(multiply_tap, move))
@@ -211,7 +211,7 @@ class Depthwise:
                     multiply = self._product.scheme.multiply
                     out.emit(rvv.multiply_add(multiply, f"v{register}", f"v{image}", "v0"))
                 elif block.pad_value:
-                    out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.pad_value, "v0"))
+                    self._multiply_pad(register, block, "v0")
 
     def _readers(self, taps: list[_Tap], block: Block) -> dict[int, list[tuple[int, int]]]:
         """Returns the (row, index in `taps`) pairs that read each byte offset in `a`, sorted by offset."""
@@ -283,11 +283,15 @@ class Depthwise:
         out.add(pointers.b, end.b - b_offset)
         out.add(pointer, end.a - a_offset)
 
+    def _multiply_pad(self, register: int, block: Block, weight: str) -> None:
+        multiply = self._product.scheme.multiply
+        self._out.emit(rvv.multiply_add(multiply, f"v{register}", block.pad_value, weight))
+
     def _multiply_out_of_bounds(self, tap: _Tap, weight: str, block: Block) -> None:
         """Emits the products of the pad value and register `weight`, for the rows whose `tap` is outside the image."""
         for row, register in enumerate(block.registers):
             if block.pad_value and (row, tap.horizontal) in block.out_of_bounds:
-                self._out.emit(rvv.multiply_add("vwmacc", f"v{register}", block.pad_value, weight))
+                self._multiply_pad(register, block, weight)
 
 
 def cost(

@@ -8,10 +8,8 @@ element. If `masked`, v0 is the mask; masked-off lanes follow the mask policy of
 
 from __future__ import annotations
 
-from bmc.kernels.dtypes import FLOATS
+from bmc.kernels.dtypes import FLOATS, SCALAR_LOADS
 
-# Mnemonics of scalar loads, by dtype and by bits.
-_SCALAR_LOADS = {"f32": "flw", "f16": "flh", "i32": "lw", "i8": "lb"}
 _INTEGER_LOADS = {8: "lb", 16: "lh", 32: "lw", 64: "ld"}
 
 
@@ -65,7 +63,7 @@ def branch_if_not_zero(source: str, label: str) -> str:
 
 
 def load_number(dtype: str, to: str, offset: int, address: str) -> str:
-    return f"{_SCALAR_LOADS[dtype]} {to}, {offset}({address})"
+    return f"{SCALAR_LOADS[dtype]} {to}, {offset}({address})"
 
 
 def store_float(source: str, offset: int, address: str) -> str:
