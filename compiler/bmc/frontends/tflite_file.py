@@ -282,7 +282,7 @@ def parse(data: bytes, name: str) -> TfliteFile:
     from ai_edge_litert.schema_py_generated import ModelT
 
     model = ModelT.InitFromPackedBuf(data, 0)
-    tflite_check.check(model, name)
+    tflite_check.check(model, name, len(data))
     replaced = tflite_mediapipe.replace(model, name)
     sizes = tflite_mends.fold_sizes(model, name)
     notes += [sizes] if sizes else []
