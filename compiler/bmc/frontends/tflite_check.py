@@ -1,8 +1,8 @@
 """Checks what LiteRT's verifier does not.
 
 The indices of tensors, buffers, ops and graphs must be valid, and ops that bmc itself replaces must have what it reads.
-Bytes behind the tables must lie in the file, where LiteRT's own check of their place wraps around, and no graph may be
-part of itself, which LiteRT follows until it crashes.
+No tensor may be read before it is made. Bytes behind the tables must lie in the file, where LiteRT's own check of their
+place wraps around, and no graph may be part of itself, which LiteRT follows until it crashes.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def check(model: Any, name: str, size: int) -> None:
       size: bytes of the file.
 
     Raises:
-      BmcError: an index is out of range, an op lacks an operand or its options, bytes lie outside of the file, or a
-        graph is part of itself.
+      BmcError: an index is out of range, an op lacks an operand or its options, a tensor is read before it is made,
+        bytes lie outside of the file, or a graph is part of itself.
     """
     _check_places(model, name, size)
     buffers, codes = len(_list(model.buffers)), len(_list(model.operatorCodes))
@@ -64,6 +64,7 @@ def check(model: Any, name: str, size: int) -> None:
         for op in ops:  # Later readers expect empty lists for what is absent.
             op.inputs, op.outputs = _list(op.inputs), _list(op.outputs)
             _check_replaced(model, op, name)
+        _check_order(model, graph, name)
     _check_graphs(model, name)
 
 
@@ -75,6 +76,31 @@ def _check_places(model: Any, name: str, size: int) -> None:
             raise BmcError(
                 "bad-file", f"'{name}' has buffer {number} outside of the file", hint=_AGAIN
             )
+
+
+def _check_order(model: Any, graph: Any, name: str) -> None:
+    """Checks that every tensor has its elements before they are read: LiteRT would read what lies in memory."""
+    tensors = _list(graph.tensors)
+    known = {i for i, tensor in enumerate(tensors) if _has_elements(model, tensor)}
+    known.update(_list(graph.inputs))
+    for reads, made in [
+        *((op.inputs, op.outputs) for op in _list(graph.operators)),
+        (graph.outputs, ()),
+    ]:
+        for index in _list(reads):
+            if index != _ABSENT and index not in known:
+                read = tflite_schema.text(tensors[index].name)
+                raise BmcError(
+                    "bad-file", f"'{name}' reads '{read}' before an op makes it", hint=_AGAIN
+                )
+        known.update(made)
+
+
+def _has_elements(model: Any, tensor: Any) -> bool:
+    """Whether a tensor is a constant or a variable, or has no elements."""
+    buffer = model.buffers[tensor.buffer]
+    has_data = buffer.offset > 1 or len(_list(buffer.data)) > 0
+    return has_data or tensor.isVariable or 0 in tflite_schema.shape(tensor)
 
 
 def _check_graphs(model: Any, name: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import unittest
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import support
+import tflite_graph
 from ai_edge_litert import schema_py_generated as schema
 
 from bmc.frontends import tflite_check
@@ -31,6 +34,8 @@ class TfliteCheckTest(support.FolderTest):
     def check(self, **changes: int) -> None:
         """Checks a model of two tensors, two buffers and one op, with one index changed."""
         index = {"buffer": 1, "op": 0, "read": 0, "written": 1, "input": 0, "output": 1} | changes
+        second = schema.TensorT()
+        second.buffer = index["buffer"]
         op = SimpleNamespace(
             opcodeIndex=index["op"],
             inputs=[index["read"]],
@@ -38,7 +43,7 @@ class TfliteCheckTest(support.FolderTest):
             builtinOptions=None,
         )
         graph = SimpleNamespace(
-            tensors=[SimpleNamespace(buffer=0), SimpleNamespace(buffer=index["buffer"])],
+            tensors=[schema.TensorT(), second],
             operators=[op],
             inputs=[index["input"]],
             outputs=[index["output"]],
@@ -55,7 +60,7 @@ class TfliteCheckTest(support.FolderTest):
         op = SimpleNamespace(
             opcodeIndex=0, inputs=[0] * inputs, outputs=[0] * outputs, builtinOptions=options
         )
-        tensors = [SimpleNamespace(buffer=0)]
+        tensors = [schema.TensorT()]
         graph = SimpleNamespace(tensors=tensors, operators=[op], inputs=[0], outputs=[0])
         code = SimpleNamespace(builtinCode=number, deprecatedBuiltinCode=0)
         model = SimpleNamespace(
@@ -118,6 +123,36 @@ class TfliteCheckTest(support.FolderTest):
         ]
         model = SimpleNamespace(buffers=[], operatorCodes=[code], subgraphs=subgraphs)
         tflite_check.check(model, "m.tflite", 1000)
+
+    def check_order(self, data: Any = None, variable: bool = False, shape: Any = (4,)) -> None:
+        """Checks a model that adds a tensor that no op makes."""
+        graph = tflite_graph.Graph()
+        a, b, c = (graph.tensor(name, shape) for name in "abc")
+        graph.op("ADD", [a, b], [c])
+        graph.graph.tensors[b].isVariable = variable
+        if data is not None:
+            graph.graph.tensors[b].buffer = graph.buffer(data)
+        graph.graph.inputs, graph.graph.outputs = [a], [c]
+        tflite_check.check(graph.model, "m.tflite", 1000)
+
+    def test_tensors_that_are_read_before_they_are_made(self) -> None:
+        self.check_order(np.zeros(4, np.float32))
+        self.check_order(variable=True)
+        self.check_order(shape=(0,))
+        said = "reads 'b' before an op makes it"
+        self.refuses("bad-file", said, call=self.check_order)
+        self.refuses("bad-file", said, call=lambda: self.check_order(np.zeros(0, np.float32)))
+        graph = tflite_graph.Graph()
+        a, b, c = (graph.tensor(name, (4,)) for name in "abc")
+        graph.op("ABS", [b], [c])
+        graph.op("ABS", [a], [b])
+        graph.graph.inputs, graph.graph.outputs = [a], [c]
+        check = functools.partial(tflite_check.check, graph.model, "m.tflite", 1000)
+        self.refuses("bad-file", said, call=check)
+        graph.graph.operators.reverse()
+        check()
+        graph.graph.outputs = [c, graph.tensor("d", (4,))]
+        self.refuses("bad-file", "reads 'd' before an op makes it", call=check)
 
     def test_graphs_that_are_part_of_themselves(self) -> None:
         self.check_graphs([loop(1, 2)], [], [loop(1, 1)])
