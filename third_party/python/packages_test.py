@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from third_party.python import lock, packages
-from third_party.python.local_index import LocalIndex, source, wheel
+from third_party.python.local_index import LocalIndex, wheel
 
 PROGRAM = Path(__file__).absolute().with_name("packages.py")
 UV = os.path.abspath(os.environ["UV"])
@@ -311,56 +311,6 @@ class Settings(Base):
             "larger disk, and run the same command again.\n",
         )
 
-    def lock(
-        self, workspace: Path, index: LocalIndex, *arguments: str, **told: str
-    ) -> subprocess.CompletedProcess[str]:
-        """Locks what the requirements.txt of a workspace names; `told` is what pip would be told."""
-        env = {
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": os.pathsep.join(sys.path),
-            "HOME": str(workspace),
-            "BUILD_WORKSPACE_DIRECTORY": str(workspace),
-            "PIP_CONFIG_FILE": "/dev/null",
-            "PIP_INDEX_URL": index.url,
-            "PIP_RETRIES": "0",
-        }
-        return subprocess.run(
-            [sys.executable, lock.__file__, f"--uv={UV}", "--repository=@ironcast", *arguments],
-            env=env | told,
-            capture_output=True,
-            text=True,
-        )
-
-    def test_a_lock_runs_no_code_of_packages_unasked(self) -> None:
-        index = self.index()
-        # A backend that is part of the package, for a build without other packages.
-        backend = (
-            "import pathlib\n"
-            "def get_requires_for_build_wheel(settings=None): return []\n"
-            "def prepare_metadata_for_build_wheel(folder, settings=None):\n"
-            f"    pathlib.Path({str(self.folder / 'ran')!r}).touch()\n"
-            "    info = pathlib.Path(folder, 'built-1.0.dist-info')\n"
-            "    info.mkdir()\n"
-            "    (info / 'METADATA').write_text('Metadata-Version: 2.1\\nName: built\\nVersion: 1.0\\n')\n"
-            "    return info.name\n"
-        )
-        project = "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n"
-        index.files |= [source("built", "1.0", {"backend.py": backend, "pyproject.toml": project})]
-        (self.folder / "requirements.txt").write_text("top\nbuilt\n")
-        refused = "lock: built: to build a package without a wheel runs its code; name a version with a wheel, or "
-        for arguments in ([], ["--build", "top1"]):
-            done = self.lock(self.folder, index, *arguments)
-            self.assertEqual(done.returncode, 1, done)
-            self.assertEqual(done.stderr, f"{refused}allow it with `-- --build built`\n")
-            self.assertFalse((self.folder / "ran").exists())
-        done = self.lock(self.folder, index, "--build", "built")
-        self.assertEqual(done.returncode, 0, done)
-        self.assertTrue((self.folder / "ran").exists())
-        locked = (self.folder / "requirements_lock.txt").read_text()
-        self.assertIn("built==1.0", locked)
-        self.assertIn("@ironcast//:lock -- --build built` from", locked)
-        self.assertIn(":all:' is no name", self.lock(self.folder, index, "--build=:all:").stderr)
-
     def test_a_lock_with_pips_certificate(self) -> None:
         public, server = certificate(self.folder)
         index = self.index(server)
@@ -376,7 +326,21 @@ class Settings(Base):
             ({"PIP_CERT": "/none.pem"}, "there is no /none.pem: correct PIP_CERT"),
             ({}, "certificate.*: name its certificate with PIP_CERT, or as `cert` in pip.conf"),
         ):
-            done = self.lock(workspace, index, **told)
+            env = {
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "HOME": str(workspace),
+                "BUILD_WORKSPACE_DIRECTORY": str(workspace),
+                "PIP_CONFIG_FILE": "/dev/null",
+                "PIP_INDEX_URL": index.url,
+                "PIP_RETRIES": "0",
+            }
+            done = subprocess.run(
+                [sys.executable, lock.__file__, f"--uv={UV}", "--repository=@ironcast"],
+                env=env | told,
+                capture_output=True,
+                text=True,
+            )
             with self.subTest(**told):
                 self.assertEqual(done.returncode, 1 if sentence else 0, done.stderr)
                 self.assertRegex(done.stderr, sentence or "^$")
