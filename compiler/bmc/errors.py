@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bmc.names import printable
+from bmc.names import brief, printable
 
 EXIT_USER_ERROR = 1
 EXIT_INTERNAL_ERROR = 70
@@ -24,12 +24,12 @@ class BmcError(Exception):
     others: tuple[BmcError, ...] = ()
 
     def __init__(self, kind: str, message: str, *, where: str = "", hint: str = "") -> None:
-        super().__init__(printable(message))
-        self.kind = kind
         # These quote names from model files.
-        self.message = printable(message)
-        self.where = printable(where)
-        self.hint = printable(hint)
+        self.message, self.where, self.hint = (
+            printable(brief(text)) for text in (message, where, hint)
+        )
+        super().__init__(self.message)
+        self.kind = kind
 
     def __str__(self) -> str:
         text = f"error[{self.kind}]: {self.message}"

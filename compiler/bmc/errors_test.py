@@ -13,6 +13,14 @@ class BmcErrorTest(unittest.TestCase):
         self.assertEqual(str(error), "error[x]: op '?[2Ja?b' (at ?.py:1)\n  hint: ?")
         self.assertEqual(error.message, "op '?[2Ja?b'")
 
+    def test_names_of_millions_of_characters_are_cut(self) -> None:
+        name = "n" * 10_000_000
+        error = BmcError(
+            "x", f"op '{name}' is not known", where=f"{name} in m", hint=f"leave {name}"
+        )
+        self.assertLess(len(str(error)), 12_100)
+        self.assertRegex(error.message, "^op 'n+ ... n+' is not known$")
+
     def test_parts_that_are_empty_are_left_out(self) -> None:
         self.assertEqual(str(BmcError("x", "it is wrong")), "error[x]: it is wrong")
 

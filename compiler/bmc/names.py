@@ -18,6 +18,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
+def brief(text: str, most: int = 4000) -> str:
+    """Returns a text of at most `most` characters, without the middle of a longer one: a name may have millions."""
+    return text if len(text) <= most else f"{text[: most // 2 - 3]} ... {text[-(most // 2 - 2) :]}"
+
+
 def op_signature(function: str) -> str:
     """Returns "matmul_128x512x128_f32" for "main_dispatch_15_matmul_128x512x128_f32"."""
     head, _, tail = function.partition("_dispatch_")

@@ -12,6 +12,11 @@ class NamesTest(unittest.TestCase):
         self.assertEqual(names.printable("\x1b[2J a\nb\t\u202e\ud800"), "?[2J a?b???")
         self.assertEqual(names.printable("naïve 名前"), "naïve 名前")
 
+    def test_what_is_long_loses_its_middle(self) -> None:
+        self.assertEqual(names.brief("0123456789", 10), "0123456789")
+        self.assertEqual(names.brief("0123456789ab", 10), "01 ... 9ab")
+        self.assertEqual(len(names.brief("a" * 10_000_000)), 4000)
+
     def test_op_signatures(self) -> None:
         for function, signature in (
             ("main_dispatch_15_matmul_128x512x128_f32", "matmul_128x512x128_f32"),

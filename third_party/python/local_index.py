@@ -1,4 +1,4 @@
-"""For tests: a package index on this machine, with wheels that the test makes."""
+"""For tests: a package index on this machine, with packages that the test makes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import contextlib
 import hashlib
 import io
+import tarfile
 import threading
 import time
 import zipfile
@@ -31,6 +32,18 @@ def wheel(name: str, version: str, files: Mapping[str, str]) -> tuple[str, bytes
         for path, content in entries.items():
             archive.writestr(zipfile.ZipInfo(path), content)
     return f"{name}-{version}-py3-none-any.whl", out.getvalue()
+
+
+def source(name: str, version: str, files: Mapping[str, str]) -> tuple[str, bytes]:
+    """Returns the name and the content of a package that must be built. files: path -> content."""
+    info = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for path, content in {"PKG-INFO": info, **files}.items():
+            entry = tarfile.TarInfo(f"{name}-{version}/{path}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content.encode()))
+    return f"{name}-{version}.tar.gz", out.getvalue()
 
 
 def _digest(content: str) -> str:

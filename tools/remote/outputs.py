@@ -2,7 +2,8 @@
 
 BuildBox makes the parents of an action's outputs before the action is in its sandbox, and would follow `..` and the
 links among the inputs to anywhere in its store. Where it copies inputs, it does the same with their names. Platform
-properties give an action the network, another root folder or another user.
+properties give an action the network, another root folder or another user. Forty folders that hold each other twice are
+2**40 to whoever copies or looks at them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _RESULT_STATUS, _RESULT_STDERR = 4, 7
 _HARMLESS = (b"ISA", b"OSFamily")
 # How many bytes follow a field of a wire type that has no length of its own.
 _FIXED = {1: 8, 5: 4}
+# Most files and folders of an action's inputs: several times those of all Python packages together.
+MOST_INPUTS = 500_000
 
 
 class OutputError(Exception):
@@ -33,7 +36,8 @@ class OutputError(Exception):
 def check(action: bytes, store: Path, *, copies: bool) -> None:
     """Raises OutputError if an action reaches beyond its root folder or sandbox.
 
-    That is an output outside of its root folder or behind a link of its inputs, a property, or the name of an input.
+    That is an output outside of its root folder or behind a link of its inputs, a property, the name of an input, or
+    more inputs than MOST_INPUTS.
 
     Args:
       action: the serialized message Action.
@@ -42,8 +46,7 @@ def check(action: bytes, store: Path, *, copies: bool) -> None:
     """
     command = _blob(store, _message(action, _ACTION_COMMAND))
     _check_platform(_message(command, _COMMAND_PLATFORM) + _message(action, _ACTION_PLATFORM))
-    if copies:
-        _check_names(store, _message(action, _ACTION_INPUTS))
+    _check_inputs(store, _message(action, _ACTION_INPUTS), names=copies)
     folders = [value for field, value in _fields(command) if field == _COMMAND_FOLDER]
     folder = _path(folders[-1] if folders else b"")
     for field, value in _fields(command):
@@ -62,20 +65,36 @@ def _check_platform(platform: bytes) -> None:
             )
 
 
-def _check_names(store: Path, root: bytes) -> None:
-    """Looks at the names in the inputs' root and in all folders below."""
-    left, known = [root], {root}
+def _check_inputs(store: Path, root: bytes, *, names: bool) -> None:
+    """Counts what is in the inputs' root and in all folders below, and looks at its names if `names`."""
+    # What each folder holds: how much, and the digests of folders.
+    known: dict[bytes, tuple[int, list[bytes]]] = {}
+    left, count = [root], 0
     while left:
-        for field, value in _fields(_blob(store, left.pop())):
-            if field not in _DIRECTORY_NODES:
-                continue
+        digest = left.pop()
+        if digest not in known:
+            known[digest] = _held(_blob(store, digest), names=names)
+        held, folders = known[digest]
+        count += held
+        if count > MOST_INPUTS:
+            raise OutputError(f"the action has more than {MOST_INPUTS} files and folders as inputs")
+        left += folders
+
+
+def _held(directory: bytes, *, names: bool) -> tuple[int, list[bytes]]:
+    """Returns how much a message Directory holds, and the digests of its folders."""
+    count, folders = 0, []
+    for field, value in _fields(directory):
+        if field not in _DIRECTORY_NODES:
+            continue
+        count += 1
+        if names:
             name = _last(_bytes(value), _NODE_NAME)
             if b"/" in name or name in (b"", b".", b".."):
                 raise OutputError(f"{os.fsdecode(name)!r} is no name of an input")
-            below = _message(_bytes(value), _NODE_DIGEST)
-            if field == _DIRECTORY_DIRECTORIES and below not in known:
-                known.add(below)
-                left.append(below)
+        if field == _DIRECTORY_DIRECTORIES:
+            folders.append(_message(_bytes(value), _NODE_DIGEST))
+    return count, folders
 
 
 def _path(value: bytes | int) -> PurePosixPath:

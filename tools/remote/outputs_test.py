@@ -10,13 +10,7 @@ from pathlib import Path
 from unittest import mock
 
 from tools.remote import outputs
-
-
-def field(number: int, value: bytes | int) -> bytes:
-    """Serializes one field of a message, of fewer than 128 bytes."""
-    if isinstance(value, int):
-        return bytes([number << 3, value])
-    return bytes([number << 3 | 2, len(value)]) + value
+from tools.remote.client import field, nested
 
 
 class OutputsTest(unittest.TestCase):
@@ -82,6 +76,16 @@ class OutputsTest(unittest.TestCase):
                     action = field(1, self.put(b"")) + field(2, self.put(inputs))
                     self.refuses("is no name of an input", action, copies=True)
                     outputs.check(action, self.store, copies=False)
+
+    def test_folders_that_hold_each_other_many_times_over(self) -> None:
+        for copies in (False, True):
+            action = field(1, self.put(b"")) + field(2, nested(self.put))
+            self.refuses("more than 500000 files and folders as inputs", action, copies=copies)
+        action = self.action("x")
+        with mock.patch.object(outputs, "MOST_INPUTS", 4):
+            outputs.check(action, self.store, copies=False)
+        with mock.patch.object(outputs, "MOST_INPUTS", 3):
+            self.refuses("more than 3 files", action)
 
     def test_actions_that_are_written_in_other_ways(self) -> None:
         """The last value of a field counts, and the parts of a message add up."""

@@ -3,8 +3,8 @@
 example:
   tools/bazel run //tools/remote:worker -- --jobs 2 --listen 127.0.0.1:8980
 
-The process becomes BuildBox's server. Whoever can connect to it can run
-programs here: listen only where you trust everybody. Of this machine, an action
+The process runs BuildBox's server. Whoever can connect to it can run programs
+here: listen only where you trust everybody. Of this machine, an action
 sees what `--config=worker` shows. Actions are an ordinary user's, also if root
 starts the worker, and have limits.
 """
@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.console import complain, standard_output
-from tools.remote import action, outputs, privileges
+from tools.remote import action, outputs, privileges, server
 from tools.remote.action import Limits
 
 # Of this machine, read-only: a shell with the usual small programs, and the C and C++ libraries.
@@ -41,7 +41,7 @@ class WorkerError(Exception):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Starts the worker of the command line; returns only if it cannot."""
+    """Runs the worker of the command line; returns its exit status."""
     options = _parser().parse_args(arguments)
     try:
         command = casd(options)
@@ -67,8 +67,8 @@ def main(arguments: Sequence[str]) -> int:
     sys.stdout.flush()
     # Not the user's: BuildBox ends if it may not look into one of its folders.
     path = os.pathsep.join([*map(str, folders), os.defpath])
-    command = [*room(options), *command]
-    os.execve(command[0], command, {**os.environ, "PATH": path, "HOME": str(options.store)})
+    environment = {**os.environ, "PATH": path, "HOME": str(options.store)}
+    return server.serve([*room(options), *command], environment, options.casd.name)
 
 
 def become(options: argparse.Namespace) -> None:

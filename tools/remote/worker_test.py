@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -17,7 +18,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest import mock
 
+import grpc
+
 from tools.remote import action, privileges, worker
+from tools.remote.client import Storage, field, nested
 
 PROGRAMS = sys.argv[1:]
 WORKER = [sys.executable, worker.__file__]
@@ -115,6 +119,31 @@ class WorkerTest(unittest.TestCase):
                         return store, other
             time.sleep(0.1)
         raise AssertionError("BuildBox does not start")
+
+    def test_a_request_without_an_end_ends(self) -> None:
+        """Also if its client has left."""
+        short = "import sys; from tools.remote import server, worker; server.BUSY_SECONDS = 2.0; "
+        started = subprocess.Popen(
+            [sys.executable, "-c", f"{short}sys.exit(worker.main(sys.argv[1:]))"]
+            + [*PROGRAMS, self.listen, "--store=store"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            text=True,
+        )
+        assert started.stderr is not None
+        with started.stderr:
+            self.seen_by_the_server(started.pid)
+            storage = Storage(self.listen.partition("=")[2])
+            folder = nested(storage.put)
+            with self.assertRaises(grpc.RpcError):
+                storage.tree(folder, seconds=1)
+            self.assertIn("a request has computed for 2 s", started.stderr.readline())
+            again = Storage(self.listen.partition("=")[2])
+            self.assertGreater(again.tree(again.put(field(3, field(1, b"l"))), seconds=30), 0)
+            started.terminate()
+            self.assertEqual(started.stderr.read(), "")
+        self.assertEqual(started.wait(30), 128 + signal.SIGTERM)
 
     def test_inputs_are_mounted_only_if_that_is_allowed(self) -> None:
         device = self.folder / "fuse"

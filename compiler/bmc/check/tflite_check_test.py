@@ -33,6 +33,17 @@ class TfliteCheckTest(unittest.TestCase):
         self.assertIn("multiply-accumulates", text)
         self.assertIn('src = "net.tflite",', text)
 
+    def test_names_of_a_million_characters_are_cut(self) -> None:
+        data = tflite_kit.convert(tf.nn.relu, tflite_kit.tensor(1, 3))
+
+        def rename(model: Any) -> None:
+            for tensor in model.subgraphs[0].tensors:
+                tensor.name = tensor.name[:1] * 1_000_000 + tensor.name
+
+        ok, text = self.check(tflite_kit.edit(data, rename))
+        self.assertTrue(ok, text)
+        self.assertLess(len(text), 5000)
+
     def test_all_ops_that_the_converter_leaves(self) -> None:
         def model(x: Any) -> Any:
             return tf.math.segment_sum(tf.cumsum(x), [0, 0]) + tf.math.floormod(x, 3.0)[:1]

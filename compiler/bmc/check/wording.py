@@ -12,7 +12,7 @@ from bmc.check.work import Work
 from bmc.errors import BmcError
 from bmc.frontends.survey import Survey
 from bmc.golden import Declared
-from bmc.names import printable
+from bmc.names import brief, printable
 from bmc.target import Target
 
 _WIDTH = 100
@@ -47,7 +47,7 @@ def tensors(title: str, infos: Sequence[TensorInfo]) -> str:
 
 def _tensor(info: Declared | TensorInfo) -> tuple[str, str, str]:
     dims = "x".join("?" if dim is None else str(dim) for dim in info.shape)
-    return printable(info.name), info.dtype.name.lower(), dims or "scalar"
+    return printable(brief(info.name, 200)), info.dtype.name.lower(), dims or "scalar"
 
 
 def _table(title: str, rows: Sequence[Sequence[str]]) -> str:

@@ -1,11 +1,15 @@
 """Checks what LiteRT's verifier does not.
 
 The indices of tensors, buffers, ops and graphs must be valid, and ops that bmc itself replaces must have what it reads.
+No tensor may be read before it is made. Bytes behind the tables must lie in the file, where LiteRT's own check of their
+place wraps around, and no graph may be part of itself, which LiteRT follows until it crashes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from bmc.errors import BmcError
@@ -27,14 +31,26 @@ _REPLACED: dict[str, tuple[int, int, str, tuple[str, ...]]] = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": (1, 1, "UnidirectionalSequenceLSTMOptionsT", ()),
     "VAR_HANDLE": (0, 1, "VarHandleOptionsT", ()),
 }
+# Options of ops that run a graph.
+_GRAPHS = (
+    "thenSubgraphIndex", "elseSubgraphIndex", "condSubgraphIndex", "bodySubgraphIndex", "initSubgraphIndex",
+)  # fmt: skip
+_AGAIN = "convert the model again, or fetch the whole file"
 
 
-def check(model: Any, name: str) -> None:
+def check(model: Any, name: str, size: int) -> None:
     """Checks a ModelT before any of its indices are used.
 
+    Args:
+      model: the ModelT.
+      name: name of its file, for messages.
+      size: bytes of the file.
+
     Raises:
-      BmcError: an index is out of range, or an op lacks an operand or its options.
+      BmcError: an index is out of range, an op lacks an operand or its options, a tensor is read before it is made,
+        bytes lie outside of the file, or a graph is part of itself.
     """
+    _check_places(model, name, size)
     buffers, codes = len(_list(model.buffers)), len(_list(model.operatorCodes))
     for graph in _list(model.subgraphs):
         tensors = _list(graph.tensors)
@@ -48,6 +64,66 @@ def check(model: Any, name: str) -> None:
         for op in ops:  # Later readers expect empty lists for what is absent.
             op.inputs, op.outputs = _list(op.inputs), _list(op.outputs)
             _check_replaced(model, op, name)
+        _check_order(model, graph, name)
+    _check_graphs(model, name)
+
+
+def _check_places(model: Any, name: str, size: int) -> None:
+    """Checks where the bytes of buffers are that do not lie in the tables."""
+    for number, buffer in enumerate(_list(model.buffers)):
+        # 0 and 1 stand for no place.
+        if buffer.offset > 1 and (buffer.offset > size or buffer.size > size - buffer.offset):
+            raise BmcError(
+                "bad-file", f"'{name}' has buffer {number} outside of the file", hint=_AGAIN
+            )
+
+
+def _check_order(model: Any, graph: Any, name: str) -> None:
+    """Checks that every tensor has its elements before they are read: LiteRT would read what lies in memory."""
+    tensors = _list(graph.tensors)
+    known = {i for i, tensor in enumerate(tensors) if _has_elements(model, tensor)}
+    known.update(_list(graph.inputs))
+    for reads, made in [
+        *((op.inputs, op.outputs) for op in _list(graph.operators)),
+        (graph.outputs, ()),
+    ]:
+        for index in _list(reads):
+            if index != _ABSENT and index not in known:
+                read = tflite_schema.text(tensors[index].name)
+                raise BmcError(
+                    "bad-file", f"'{name}' reads '{read}' before an op makes it", hint=_AGAIN
+                )
+        known.update(made)
+
+
+def _has_elements(model: Any, tensor: Any) -> bool:
+    """Whether a tensor is a constant or a variable, or has no elements."""
+    buffer = model.buffers[tensor.buffer]
+    has_data = buffer.offset > 1 or len(_list(buffer.data)) > 0
+    return has_data or tensor.isVariable or 0 in tflite_schema.shape(tensor)
+
+
+def _check_graphs(model: Any, name: str) -> None:
+    """Checks that no graph is part of itself."""
+    below = {index: [*_run_by(graph)] for index, graph in enumerate(_list(model.subgraphs))}
+    _require("graph", (index for named in below.values() for index in named), len(below), name)
+    try:
+        TopologicalSorter(below).prepare()
+    except CycleError:
+        raise BmcError(
+            "bad-file",
+            f"'{name}' has a graph that is part of itself: of its own loops, branches or calls",
+            hint=_AGAIN,
+        ) from None
+
+
+def _run_by(graph: Any) -> Iterator[int]:
+    """Yields the indices of the graphs that a graph's ops run."""
+    for op in _list(graph.operators):
+        options = (op.builtinOptions, getattr(op, "builtinOptions2", None))
+        for option, key in itertools.product(options, _GRAPHS):
+            if hasattr(option, key):
+                yield getattr(option, key)
 
 
 def _check_replaced(model: Any, op: Any, name: str) -> None:
@@ -58,7 +134,7 @@ def _check_replaced(model: Any, op: Any, name: str) -> None:
         raise BmcError(
             "bad-file",
             f"'{name}' has an op '{kind}' without its operands or options",
-            hint="convert the model again, or fetch the whole file",
+            hint=_AGAIN,
         )
     numbers = (getattr(op.builtinOptions, graph) for graph in graphs)
     _require("graph", numbers, len(model.subgraphs), name)
@@ -74,5 +150,5 @@ def _require(what: str, indices: Iterable[int], count: int, name: str) -> None:
             raise BmcError(
                 "bad-file",
                 f"'{name}' uses {what} {index}, but has only {count}",
-                hint="convert the model again, or fetch the whole file",
+                hint=_AGAIN,
             )

@@ -224,9 +224,9 @@ class Runner:
         return replace(self._file, data=pack(model, len(self._file.data)), model=model)
 
     def _failed(self, error: Exception) -> BmcError:
-        return BmcError(
-            "model-failed", f"LiteRT cannot run '{self._file.name}': {factory.first_line(error)}"
-        )
+        # It says nothing where it gets no memory.
+        reason = factory.first_line(error) if str(error) else "a tensor may be too large for memory"
+        return BmcError("model-failed", f"LiteRT cannot run '{self._file.name}': {reason}")
 
 
 def take_shapes(graph: Any, details: list[dict[str, Any]]) -> None:
@@ -282,7 +282,7 @@ def parse(data: bytes, name: str) -> TfliteFile:
     from ai_edge_litert.schema_py_generated import ModelT
 
     model = ModelT.InitFromPackedBuf(data, 0)
-    tflite_check.check(model, name)
+    tflite_check.check(model, name, len(data))
     replaced = tflite_mediapipe.replace(model, name)
     sizes = tflite_mends.fold_sizes(model, name)
     notes += [sizes] if sizes else []

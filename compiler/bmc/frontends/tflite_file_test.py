@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import support
 import tensorflow as tf
+import tflite_graph
 import tflite_kit
 
 from bmc.dtype import DType
@@ -54,6 +55,13 @@ class TfliteFileTest(support.ModelFileTest):
                     item.shape = item.shapeSignature = None
 
         self.rejects("bad-file", "has 96 bytes for", data=tflite_kit.edit(self.data, scalar))
+
+    def test_a_tensor_that_no_memory_holds(self) -> None:
+        graph = tflite_graph.Graph()
+        sizes = graph.constant("sizes", np.array([2**31 - 1, 2**31 - 1], np.int32))
+        one, filled = graph.constant("one", np.array(1, np.float32)), graph.tensor("filled", [])
+        graph.op("FILL", [sizes, one], [filled])
+        self.rejects("model-failed", "a tensor may be too large", data=graph.file([], [filled]))
 
     def test_shapes_that_no_machine_has(self) -> None:
         def huge(model: Any) -> None:

@@ -95,6 +95,10 @@ def _dense(values: Array, shape: tuple[int, ...], sparsity: Any) -> Array:
         sizes[axis] = shape[axis] // sizes[rank + block]
     for axis in range(rank):
         sizes[axis] = sizes[axis] if axis in blocks else shape[axis]
+    for dimension, level in zip(order, sparsity.dimMetadata, strict=True):
+        # LiteRT believes what is said here.
+        if level.format != _SPARSE and level.denseSize != sizes[dimension]:
+            raise ValueError(dimension)
     # Coordinates of all values, level by level.
     places: list[Array] = []
     count = 1

@@ -112,6 +112,9 @@ class TfliteSparseTest(support.ModelFileTest):
             sparsity.dimMetadata[0].denseSize = 9
             sparsity.traversalOrder = [0, 2]
 
+        def fewer(sparsity: Any) -> None:
+            sparsity.dimMetadata[0].denseSize = 7
+
         def absent(sparsity: Any) -> None:
             sparsity.dimMetadata[1].arrayIndices = None
 
@@ -119,6 +122,7 @@ class TfliteSparseTest(support.ModelFileTest):
             (place, "do not fit its shape: stored"),
             (start, "do not fit its shape: stored"),
             (size, "do not fit its shape: stored"),
+            (fewer, "do not fit its shape: stored"),
             (absent, "LiteRT rejects"),
         ):
             data = _file("float32", [0, 1], {1}, {}, change)
