@@ -42,7 +42,10 @@ from bmc.frontends import (
     tflite_rounding,
     tflite_schema,
     tflite_sparse,
+    tflite_svdf,
+    tflite_svdf_op,
     tflite_variables,
+    tflite_wide_softmax,
     user_cases,
 )
 from bmc.frontends.options import ImportOptions
@@ -74,7 +77,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
       BmcError: it is not a TFLite file, or an op cannot be converted; the error names the op.
     """
     data = path.read_bytes()
-    has_state = tflite_variables.has_state(tflite_file.read(data, path.name))
+    has_state = _has_state(tflite_file.read(data, path.name))
     # Inputs for a model with state are calls.
     given = user_cases.of_file(replace(options, inputs=None) if has_state else options)
     model = spec.ModelSpec(
@@ -116,7 +119,7 @@ def import_spec(
     bounds = file.bounds()
     for name, array in weights.items():
         golden.check_finite(name, array, is_bound=name in bounds)
-    has_state = tflite_variables.has_state(file)
+    has_state = _has_state(file)
     if model.calls and not has_state:
         raise BmcError(
             "bad-spec", f"calls are given, but '{source}' keeps no state", hint="give cases instead"
@@ -172,6 +175,10 @@ def import_spec(
     progress.begin(progress.GOLDEN)
     compared = (*result.compared_only, *((case, runner.run(case)) for case in more))
     return replace(result, compared_only=compared, notes=(*result.notes, *notes))
+
+
+def _has_state(file: TfliteFile) -> bool:
+    return bool(file.ops()[tflite_svdf_op.KIND]) or tflite_variables.has_state(file)
 
 
 def _calls(
@@ -304,9 +311,10 @@ def unconverted(file: TfliteFile) -> list[BmcError]:
 
 def _explicit(file: TfliteFile) -> tflite_variables.Explicit:
     """Writes out what the converter lacks or has otherwise: LSTMs, sparse tensors, branches, variables, integers."""
-    data = tflite_expansions.expand(tflite_lstm.expand(file.data, file.name))
+    data, kept = tflite_svdf.expand(tflite_wide_softmax.narrow(file.data), file.name)
+    data = tflite_expansions.expand(tflite_lstm.expand(data, file.name))
     data = tflite_branches.flat(tflite_sparse.dense(data, file.name), file.name)
-    return tflite_variables.explicit(data, file)
+    return tflite_variables.explicit(data, file, kept)
 
 
 def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:

@@ -15,7 +15,13 @@ from bmc import dtype, errors, factory, installing, spec
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
-from bmc.frontends import tflite_check, tflite_mediapipe, tflite_mends, tflite_sparse
+from bmc.frontends import (
+    tflite_check,
+    tflite_mediapipe,
+    tflite_mends,
+    tflite_sparse,
+    tflite_svdf_op,
+)
 from bmc.frontends.tflite_schema import (
     IDENTIFIER,
     OTHER_OPS,
@@ -187,11 +193,14 @@ class Runner:
         self._file = file
         self._inputs = inputs
         self._fast = fast
+        # Other ops that keep something begin with zeros in each call, as they do in bmc.
+        self._keeps = bool(file.ops()[tflite_svdf_op.KIND])
+        self._data = tflite_svdf_op.for_litert(file.data) if self._keeps else file.data
         self.reset()
 
     def reset(self) -> None:
         """Gives variables their initial values, which LiteRT does only for a new interpreter."""
-        self._interpreter = interpreter(self._file.data, self._file.name, fast=self._fast)
+        self._interpreter = interpreter(self._data, self._file.name, fast=self._fast)
         self._indices = [detail["index"] for detail in self._interpreter.get_input_details()]
         for index, info in zip(self._indices, self._inputs, strict=True):
             self._interpreter.resize_tensor_input(index, info.shape)
@@ -205,7 +214,8 @@ class Runner:
         try:
             for index, array in zip(self._indices, case, strict=True):
                 self._interpreter.set_tensor(index, array)
-            self._interpreter.reset_all_variables()
+            if not self._keeps:
+                self._interpreter.reset_all_variables()
             self._interpreter.invoke()
         except (RuntimeError, ValueError) as error:
             raise self._failed(error) from None

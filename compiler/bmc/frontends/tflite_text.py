@@ -64,6 +64,8 @@ def rescale(
     multipliers: Array,
     shifts: Array,
     rounding: str,
+    *,
+    zero_point: int = 0,
 ) -> str:
     """Returns operations that make an integer of another, multiplied, shifted to the right and saturated.
 
@@ -74,10 +76,14 @@ def rescale(
       types: types of the elements before and after.
       multipliers, shifts: one per channel or one for all.
       rounding: SINGLE_ROUND or DOUBLE_ROUND.
+      zero_point: what is added before it is saturated, for i8.
     """
     given, made = (tensor(shape, element) for element in types)
-    zeros: list[Array] = [np.zeros(1, f"int{element[1:]}") for element in types]
-    numbers: list[Array] = [multipliers.astype(np.int32), shifts.astype(np.int8), *zeros]
+    points: list[Array] = [
+        np.full(1, point, f"int{element[1:]}")
+        for point, element in zip((0, zero_point), types, strict=True)
+    ]
+    numbers: list[Array] = [multipliers.astype(np.int32), shifts.astype(np.int8), *points]
     lines = [f"  %{name}_n{i} = {tosa_constant(each)}" for i, each in enumerate(numbers)]
     return "\n".join(
         (
