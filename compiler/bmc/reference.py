@@ -85,6 +85,7 @@ class HostModel:
         from bmc.rewrites import (
             brain_floats,
             circles,
+            concatenations,
             empties,
             indices,
             insertions,
@@ -124,6 +125,7 @@ class HostModel:
                     circles,
                     sorts,
                     nans,
+                    concatenations,
                     wide_constants,
                 ):
                     rewrite.apply(module)

@@ -7,6 +7,7 @@ from bmc.rewrites import (
     biases,
     brain_floats,
     circles,
+    concatenations,
     constant_bytes,
     constant_casts,
     constants,
@@ -132,6 +133,12 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         quantized_moves.apply,
         lambda context: context.int8,
         faster=True,
+    ),
+    Rewrite(
+        "concatenations",
+        phases.INPUT,
+        "After quantized_moves, which knows concatenations; before IREE splits them.",
+        concatenations.apply,
     ),
     Rewrite(
         "constant_casts",
