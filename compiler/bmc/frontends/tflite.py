@@ -41,6 +41,8 @@ from bmc.frontends import (
     tflite_resizes,
     tflite_rounding,
     tflite_schema,
+    tflite_signal,
+    tflite_signal_run,
     tflite_sparse,
     tflite_svdf,
     tflite_svdf_op,
@@ -62,6 +64,7 @@ SAMPLES_WORK = 2**31
 # Made-up calls of a model with state, and changes that are tried to make its answers differ.
 _FEWEST_CALLS, _MOST_CALLS, _MOST_CHANGES = 4, 48, 128
 _MAIN = "main"
+_Runner = tflite_file.Runner | tflite_signal_run.Runner
 _ERROR = re.compile(r'(?:"(?P<tensor>[^"]*)".*)?error: (?P<text>.*)')
 
 
@@ -131,7 +134,7 @@ def import_spec(
     inputs = golden.fix(declared, cases[0] if cases else first)
     more = _samples(file, inputs, 0) if cases or has_state else ()
     progress.begin(progress.GOLDEN)
-    runner = tflite_file.Runner(file, inputs)
+    runner = _runner(file, inputs)
     if not calls:
         if has_state and not cases:
             cases = _in_a_row(file, inputs, runner)
@@ -162,7 +165,7 @@ def import_spec(
         out=out,
         source=source,
         frontend="tflite",
-        packages=_PACKAGES,
+        packages=(*_PACKAGES, *([tflite_signal_run.PACKAGE] if tflite_signal.part(file) else [])),
         inputs=inputs,
         outputs=outputs,
         cases=cases,
@@ -178,7 +181,15 @@ def import_spec(
 
 
 def _has_state(file: TfliteFile) -> bool:
-    return bool(file.ops()[tflite_svdf_op.KIND]) or tflite_variables.has_state(file)
+    keeps = bool(file.ops()[tflite_svdf_op.KIND]) or tflite_signal.has_state(file)
+    return keeps or tflite_variables.has_state(file)
+
+
+def _runner(file: TfliteFile, inputs: tuple[TensorInfo, ...]) -> _Runner:
+    part = tflite_signal.part(file)
+    if part is None:
+        return tflite_file.Runner(file, inputs)
+    return tflite_signal_run.Runner(file, inputs, part)
 
 
 def _calls(
@@ -196,7 +207,7 @@ def _calls(
 
 
 def _answered(
-    calls: tuple[spec.Call, ...], file: TfliteFile, runner: tflite_file.Runner
+    calls: tuple[spec.Call, ...], file: TfliteFile, runner: _Runner
 ) -> tuple[tuple[spec.Case, ...], tuple[spec.Case, ...]]:
     """Returns the inputs and the outputs of all calls."""
     cases: list[spec.Case] = []
@@ -210,7 +221,7 @@ def _answered(
 
 
 def _in_a_row(
-    file: TfliteFile, inputs: tuple[TensorInfo, ...], runner: tflite_file.Runner
+    file: TfliteFile, inputs: tuple[TensorInfo, ...], runner: _Runner
 ) -> tuple[spec.Case, ...]:
     """Returns made-up calls of a model with state."""
     golden.check_not_empty(inputs)
@@ -311,10 +322,11 @@ def unconverted(file: TfliteFile) -> list[BmcError]:
 
 def _explicit(file: TfliteFile) -> tflite_variables.Explicit:
     """Writes out what the converter lacks or has otherwise: LSTMs, sparse tensors, branches, variables, integers."""
-    data, kept = tflite_svdf.expand(tflite_wide_softmax.narrow(file.data), file.name)
+    data, kept = tflite_signal.expand(tflite_wide_softmax.narrow(file.data), file.name)
+    data, more = tflite_svdf.expand(data, file.name)
     data = tflite_expansions.expand(tflite_lstm.expand(data, file.name))
     data = tflite_branches.flat(tflite_sparse.dense(data, file.name), file.name)
-    return tflite_variables.explicit(data, file, kept)
+    return tflite_variables.explicit(data, file, [*kept, *more])
 
 
 def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:

@@ -9,7 +9,13 @@ import numpy as np
 
 from bmc import errors
 from bmc.errors import BmcError
-from bmc.frontends import tflite_int16, tflite_schema, tflite_svdf, tflite_wide_softmax
+from bmc.frontends import (
+    tflite_int16,
+    tflite_schema,
+    tflite_signal,
+    tflite_svdf,
+    tflite_wide_softmax,
+)
 from bmc.frontends.tflite_file import TfliteFile
 from bmc.frontends.tflite_int16 import OTHERWISE
 
@@ -47,6 +53,7 @@ def found(file: TfliteFile) -> Iterator[BmcError]:
         for op in graph.operators:
             yield from _of_op(file, graph, op)
     yield from tflite_svdf.found(file)
+    yield from tflite_signal.found(file)
     for _, sums in tflite_int16.found(file):
         if isinstance(sums, BmcError):
             yield sums

@@ -34,6 +34,7 @@ from bmc.frontends import (
     tflite_int8_svdf,
     tflite_int16,
     tflite_schema,
+    tflite_signal,
     tflite_tables,
     tflite_text,
     tflite_wide_softmax,
@@ -125,6 +126,7 @@ def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None
     sums, curves = tflite_int16.sums(file), tflite_curves.curves(file)
     activations, lstms = tflite_activations.activations(file), tflite_int8_lstm.lstms(file)
     svdfs, shares = tflite_int8_svdf.svdfs(file), tflite_wide_softmax.scales(file.model)
+    yield from tflite_signal.corrections(ops, _tensor, file)
     for op in ops:
         yield from tflite_int8_lstm.corrections(op, _tensor(op), lstms)
         yield from tflite_int8_svdf.corrections(op, _tensor(op), svdfs)

@@ -13,11 +13,17 @@ SINGLE_ROUND, DOUBLE_ROUND = "SINGLE_ROUND", "DOUBLE_ROUND"
 
 
 def insert(before: Any, text: str, operands: Sequence[Any]) -> Any:
-    """Inserts operations in front of another, with its location; returns their result.
+    """Returns the result of what insert_all() inserts."""
+    (result,) = insert_all(before, text, operands)
+    return result
+
+
+def insert_all(before: Any, text: str, operands: Sequence[Any]) -> list[Any]:
+    """Inserts operations in front of another, with its location; returns their results.
 
     Args:
       before: the other.
-      text: a function with one result, as MLIR.
+      text: a function, as MLIR.
       operands: its arguments.
     """
     from iree.compiler import ir
@@ -30,7 +36,7 @@ def insert(before: Any, text: str, operands: Sequence[Any]) -> Any:
     for each in made:
         each.move_before(before)
         each.location = before.location
-    return end.operands[0]
+    return list(end.operands)
 
 
 def replace(op: Any, text: str, operands: Sequence[Any]) -> Any:
