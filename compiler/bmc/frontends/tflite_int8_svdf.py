@@ -38,7 +38,9 @@ def corrections(op: Any, name: str, svdfs: dict[str, Svdf]) -> Iterator[Callable
 
 def _replace(op: Any, svdf: Svdf) -> None:
     rows = _maker(op.operands[0]).operands[0]
-    numbers = _maker(_maker(rows).operands[-1])
+    while rows.owner.name in ("tosa.reduce_max", "tosa.reshape"):
+        rows = rows.owner.operands[0]
+    numbers = _maker(rows.owner.operands[-1])
     sums = numbers.operands[0]
     tflite_text.replace(op, _weighed(list(rows.type.shape), svdf), [rows])
     tflite_text.replace(numbers, _numbers(list(sums.type.shape), svdf), [sums])
@@ -72,11 +74,13 @@ func.func @numbers(%sums: {tensor(shape, "i32")}) -> {tensor(shape, kind)} {{
 
 
 def _weighed(shape: list[int], svdf: Svdf) -> str:
-    """Returns what makes the result of all numbers as [batch, unit, filter and step]."""
+    """Returns what makes the result of all numbers as [batch, step, filter]."""
     kind = f"i{8 * svdf.time.dtype.itemsize}"
-    weights = svdf.time.reshape(svdf.units, -1)
+    rank = svdf.filters // svdf.units
+    parts = [svdf.batch, svdf.memory, svdf.units, rank]
+    weights = np.ascontiguousarray(svdf.time.T).reshape(parts[1:])
     with np.errstate(over="ignore"):
-        offsets = svdf.state_zero_point * weights.astype(np.int32).sum(1, dtype=np.int32)
+        offsets = svdf.state_zero_point * weights.astype(np.int32).sum((0, 2), dtype=np.int32)
         bias = svdf.bias - offsets.astype(np.int32)
     made = [svdf.batch, svdf.units]
     sums, result = tensor(made, "i32"), tensor(made, "i8")
@@ -96,10 +100,12 @@ func.func @weighed(%numbers: {tensor(shape, kind)}) -> {result} {{
   %bias = {constant(bias)}
   %room = tensor.empty() : {sums}
   %first = linalg.broadcast ins(%bias : {tensor(bias.shape, "i32")}) outs(%room : {sums}) dimensions = [0]
-  %sums = linalg.generic {{indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>,
-    affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>],
-    iterator_types = ["parallel", "parallel", "reduction"]}}
-    ins(%numbers, %weights : {tensor(shape, kind)}, {tensor(weights.shape, kind)}) outs(%first : {sums}) {{
+  %apart = tensor.expand_shape %numbers [[0], [1], [2, 3]] output_shape [{", ".join(map(str, parts))}]
+    : {tensor(shape, kind)} into {tensor(parts, kind)}
+  %sums = linalg.generic {{indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d2, d1, d3)>,
+    affine_map<(d0, d1, d2, d3) -> (d2, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1)>],
+    iterator_types = ["parallel", "parallel", "reduction", "reduction"]}}
+    ins(%apart, %weights : {tensor(parts, kind)}, {tensor(weights.shape, kind)}) outs(%first : {sums}) {{
   ^step(%number: {kind}, %weight: {kind}, %sum: i32):
     %a = arith.extsi %number : {kind} to i32
     %b = arith.extsi %weight : {kind} to i32

@@ -109,19 +109,20 @@ class _Expansion:
             feature = self._constant("features", svdf.feature)
         options = schema.FullyConnectedOptionsT()
         made = self._make("FULLY_CONNECTED", [x, feature, _ABSENT], (batch, filters), options)
-        made = self._reshape(made, (batch, filters, 1))
-        old = self._reshape(before, (batch, filters, memory))
-        sizes = (batch, filters, memory - 1)
+        # The oldest step comes first, so that kernels find the filters of one beside each other.
+        made = self._reshape(made, (batch, 1, filters))
+        old = self._reshape(before, (batch, memory, filters))
+        sizes = (batch, memory - 1, filters)
         bounds = [
             self._constant(what, np.array(values, np.int32))
-            for what, values in (("begin", (0, 0, 1)), ("size", sizes))
+            for what, values in (("begin", (0, 1, 0)), ("size", sizes))
         ]
         old = self._make("SLICE", [old, *bounds], sizes)
         joined = schema.ConcatenationOptionsT()
-        joined.axis = 2
-        new = self._make("CONCATENATION", [old, made], (batch, filters, memory), joined)
+        joined.axis = 1
+        new = self._make("CONCATENATION", [old, made], (batch, memory, filters), joined)
         after = self._reshape(new, (batch, filters * memory))
-        rows = self._reshape(new, (batch, units, filters // units * memory))
+        rows = self._reshape(new, (batch, memory, units, filters // units))
         if svdf.is_float:
             self._weigh(rows, svdf)
         else:
@@ -132,10 +133,10 @@ class _Expansion:
         self.kept = Kept(tflite_schema.text(state.name), initial)
 
     def _weigh(self, rows: int, svdf: Svdf) -> None:
-        """Makes the result of an op on floats, of its states as [batch, unit, filter and step]."""
+        """Makes the result of an op on floats, of its states as [batch, step, unit, filter]."""
         from ai_edge_litert import schema_py_generated as schema
 
-        weights = svdf.time.reshape(svdf.units, -1)
+        weights = svdf.time.T.reshape(svdf.memory, svdf.units, -1)
         products = self._make(
             "MUL",
             [rows, self._constant("weights", weights)],
@@ -160,10 +161,10 @@ class _Expansion:
         )
 
     def _reduce(self, kind: str, of: int, shape: tuple[int, ...]) -> int:
-        """Adds an op that reduces the last of three dimensions."""
+        """Adds an op that reduces the second and the last of four dimensions."""
         from ai_edge_litert.schema_py_generated import ReducerOptionsT
 
-        axis = self._constant("axis", np.array([2], np.int32))
+        axis = self._constant("axis", np.array([1, 3], np.int32))
         return self._make(kind, [of, axis], shape, ReducerOptionsT())
 
     def _make(
