@@ -221,7 +221,7 @@ def _read(model: Any, graph: Any, op: Any, kind: str, constants: dict[str, Array
     sizes = {index: math.prod(tflite_schema.shape(tensor)) for index, tensor in tensors.items()}
     if kind not in KINDS:
         made = Op(kind, inputs, outputs, {}, found)
-        return made if _is_move(op, made, tensors, sizes) else "behind an op on other numbers"
+        return made if _is_move(op, made, tensors, sizes) else "among ops on sound in this form"
     wanted = [[_type(each) for each in part.split()] for part in _TYPES[kind]]
     if [[tensors[i].type for i in part] for part in (inputs, outputs)] != wanted:
         return "with tensors of other types or numbers"
@@ -242,6 +242,8 @@ def _options(op: Any, kind: str) -> dict[str, int] | None:
     except Exception:  # Whatever flexbuffers raises for bytes that are none.
         return None
     limits = _OPTIONS[kind]
+    if len(loaded) != len(limits):
+        return None
     inside = all(limits[name][0] <= value <= limits[name][1] for name, value in found.items())
     return found if inside else None
 
@@ -271,7 +273,9 @@ def _is_move(op: Any, made: Op, tensors: dict[int, Any], sizes: dict[int, int]) 
         return inside and step == 1 and is_plain and first not in made.constants
     if made.kind == JOIN:
         all_flat = all(len(tflite_schema.shape(tensors[index])) == 1 for index in made.inputs)
-        is_plain = not getattr(op.builtinOptions, "fusedActivationFunction", 1)
+        # The kernel does not check the axis.
+        is_first = getattr(op.builtinOptions, "axis", None) in (0, -1)
+        is_plain = is_first and not op.builtinOptions.fusedActivationFunction
         same = {tensors[index].type for index in made.inputs} == {types[1]}
         total = sum(sizes[index] for index in made.inputs) == sizes[result]
         return all_flat and is_plain and same and total and ranks[1] == 1
@@ -321,6 +325,16 @@ def _bank_fits(op: Op, given: list[int], made: int) -> bool:
     return bool(
         (starts + widths).max() <= given[0] and (first_weights + widths).max() <= weights.size
     )
+
+
+def packed(op: Op) -> bytes:
+    """Returns the options of an op on sound as its kernel reads them: by their place, without checks."""
+    from flatbuffers import flexbuffers
+
+    if not op.options:
+        return b""
+    options = {name: bool(n) if name == "clamping" else n for name, n in op.options.items()}
+    return bytes(flexbuffers.Dumps(options))
 
 
 def bank(op: Op, size: int) -> Array:

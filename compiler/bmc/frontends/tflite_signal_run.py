@@ -10,7 +10,7 @@ import numpy as np
 from bmc import dtype, factory, installing, spec
 from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import tflite_file, tflite_schema
+from bmc.frontends import tflite_file, tflite_schema, tflite_signal_ops
 from bmc.frontends.tflite_file import TfliteFile
 from bmc.frontends.tflite_signal_ops import Part
 
@@ -84,6 +84,9 @@ def _first(file: TfliteFile, part: Part) -> bytes:
     """Returns a file of the ops on sound alone."""
     model, graph = _copied(file)
     graph.operators = graph.operators[: len(part.ops)]
+    for made, op in zip(graph.operators, part.ops, strict=True):
+        if op.kind in tflite_signal_ops.KINDS:
+            made.customOptions = np.frombuffer(tflite_signal_ops.packed(op), np.uint8)
     graph.inputs, graph.outputs = [part.given], [part.made]
     return tflite_schema.pack(model, len(file.data))
 

@@ -155,6 +155,13 @@ class TfliteSignalTest(support.ModelFileTest):
             (tensor,) = (each for each in made.graph.tensors if each.name == b"starts")
             tensor.buffer = made.buffer(np.array([0, 2, 4, 6, 8, 16], np.int16))
 
+        def along(made: Graph) -> None:
+            """Along such an axis, the kernel would read outside of its tensors."""
+            (joined,) = (
+                op for op in made.graph.operators if len(op.inputs) == 3 and op.builtinOptions
+            )
+            joined.builtinOptions.axis = 7 << 24
+
         def late(made: Graph) -> None:
             made.graph.operators.append(made.graph.operators.pop(0))
 
@@ -175,11 +182,13 @@ class TfliteSignalTest(support.ModelFileTest):
         wrong: tuple[tuple[str, dict[str, Any]], ...] = (
             (f"'SignalRfft' {numbers}", {"Rfft": {"T": 0, "fft_length": 32}}),
             (f"'SignalRfft' {numbers}", {"Rfft": {"T": 7}}),
+            (f"'SignalRfft' {numbers}", {"Rfft": {"A": 1, "T": 7, "fft_length": 32}}),
             (f"'SignalEnergy' {sizes}", {"Energy": {"start_index": 0, "end_index": 18}}),
             ("'SignalEnergy' that is read where", {"Energy": {"start_index": 2, "end_index": 16}}),
             (f"'SignalFilterBank' {sizes}", {"change": far}),
             ("'SignalFilterBankSquareRoot' with tensors of other types", {"change": doubled}),
-            ("'CAST' behind an op on other numbers", {"change": late}),
+            ("'CONCATENATION' among ops on sound", {"change": along}),
+            ("'CAST' among ops on sound", {"change": late}),
             (f"'SignalWindow' {sizes}", {"change": edited(b"windowed", shape=[1, 29])}),
         )
         for message, options in wrong:
