@@ -221,10 +221,10 @@ class Runner:
             if not self._keeps:
                 self._interpreter.reset_all_variables()
             self._interpreter.invoke()
+            details = self._interpreter.get_output_details()
+            return tuple(self._interpreter.get_tensor(detail["index"]) for detail in details)
         except (RuntimeError, ValueError) as error:
             raise self._failed(error) from None
-        details = self._interpreter.get_output_details()
-        return tuple(self._interpreter.get_tensor(detail["index"]) for detail in details)
 
     def static(self) -> TfliteFile:
         """Returns the file with the shapes that tensors had in the last run as static shapes."""
