@@ -225,7 +225,7 @@ PYTHON_PACKAGES = {
     "tensorflow": {"license": "Apache-2.0", "why": "frontend, and TFLite's converter", "skip": ["tensorflow/include"]},
     "termcolor": {"license": "MIT", "why": "for tensorflow"},
     "text2tashkeel": {"license": "Apache-2.0", "why": "vowels for Arabic text, for models/world"},
-    "tflite-micro": {"license": "Apache-2.0", "why": "the arena that TensorFlow Lite for Microcontrollers takes for models of models/world"},
+    "tflite-micro": {"license": "Apache-2.0", "why": "golden outputs of the ops on sound in .tflite files; arenas for models/world"},
     "threadpoolctl": {"license": "BSD-3-Clause", "why": "for scikit-learn"},
     "timm": {"license": "Apache-2.0", "why": "models that this project did not write (models/outside)"},
     "tokenizers": {"license": "Apache-2.0", "why": "reads the vocabulary of the BERT encoder"},

@@ -84,6 +84,7 @@ class HostModel:
         from bmc.ir import ir_util
         from bmc.rewrites.meaning import (
             bf16_rounding,
+            concatenations,
             empty_products,
             f64_constants,
             index_bounds,
@@ -124,6 +125,7 @@ class HostModel:
                     trigonometry,
                     stable_sorts,
                     nan_order,
+                    concatenations,
                     f64_constants,
                 ):
                     rewrite.apply(module)

@@ -17,6 +17,8 @@ _TYPES = {
     "int16": schema.TensorType.INT16,
     "int32": schema.TensorType.INT32,
     "int64": schema.TensorType.INT64,
+    "uint32": schema.TensorType.UINT32,
+    "uint64": schema.TensorType.UINT64,
     "bool": schema.TensorType.BOOL,
 }
 

@@ -23,7 +23,7 @@ TFLM = """# Models of TensorFlow Lite for Microcontrollers
 
 This page is generated. The [list](../models/world/tflm.json) has all {models} `.tflite` files of the repository
 `tensorflow/tflite-micro` at commit 90b983c2: examples, models of tests, and layers of SEANet in 16x8 bits. The columns
-are those of [world.md](world.md). Inputs are made up, and the answers are LiteRT's.
+are those of [world.md](world.md). Inputs are made up, and the answers are LiteRT's; those of ops on sound are TFLM's.
 
 Right on Spike: {right}. Right on the host, and compiled: {host}. Refused: {refused}. Failing: {fails}.
 Not tried yet: {rest}.

@@ -140,7 +140,8 @@ class _Check:
         if lines:
             self.say("\n".join(("bm_model needs", *(f"    {line}" for line in lines))))
         if guessed:
-            self.say(wording.paragraph(_GUESSED))
+            more = _FEW_STEPS if self.survey.written_out else ""
+            self.say(wording.paragraph(_GUESSED + more))
 
     def _shaped(self, options: ImportOptions) -> dict[str, tuple[int, ...]]:
         return {
@@ -181,6 +182,10 @@ class _Check:
 _GUESSED = (
     "These sizes are a guess with which the framework runs the model. Write those that your application"
     " uses: the estimates grow with them."
+)
+_FEW_STEPS = (
+    " They are small, because each step of a recurrent layer is written out; the flash and the time of an import"
+    " grow with them too."
 )
 
 

@@ -25,6 +25,12 @@ class GuessesTest(unittest.TestCase):
         first = _shapes(Survey((image, text)))[0]
         self.assertEqual(first, {"image": (1, 3, 224, 224), "ids": (1, 512)})
 
+    def test_few_steps_where_each_is_written_out(self) -> None:
+        inputs = (Declared("signal", DType.F32, (None, None, 8)), Declared("n", DType.F32, (2,)))
+        first, *others = _shapes(Survey(inputs, written_out=True))
+        self.assertEqual(first, {"signal": (1, 16, 8)})
+        self.assertGreater(max(shapes["signal"][1] for shapes in others), 512)
+
     def test_later_tries_differ(self) -> None:
         tries = _shapes(Survey((Declared("x", DType.F32, (1, None)),)))
         self.assertEqual(len({shapes["x"] for shapes in tries}), len(tries))

@@ -117,7 +117,7 @@ def survey_file(path: Path, options: ImportOptions) -> Survey:
     if path.is_dir() and (found := tuple(saved_model.found(path))):
         return Survey(found=found)
     program = _of_saved_model(path) if path.is_dir() else _of_keras_file(path, options.limits)
-    return Survey(inputs=program.declared or ())
+    return Survey(inputs=program.declared or (), written_out=any(program.recurrent()))
 
 
 def _import(

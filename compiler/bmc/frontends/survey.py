@@ -23,6 +23,7 @@ class Survey:
       symbols: the names of dynamic dimensions, by input and axis, where the file has such names.
       switches: inputs of one element that decide which branch of an If is taken, with the values that the file
         compares them with.
+      written_out: whether it has layers of which each step is written out, as of Keras's recurrent ones.
       found: all that blocks the import and can be told from the file alone.
       rejected: tries the converter on the model without what was found, and returns all else that it rejects. It takes
         seconds, so nobody calls it for a model that can be imported.
@@ -31,6 +32,7 @@ class Survey:
     inputs: tuple[Declared, ...] = ()
     symbols: Mapping[tuple[str, int], str] = field(default_factory=dict)
     switches: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    written_out: bool = False
     found: tuple[BmcError, ...] = ()
     rejected: Rejected | None = None
 

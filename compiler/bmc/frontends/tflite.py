@@ -41,8 +41,13 @@ from bmc.frontends import (
     tflite_resizes,
     tflite_rounding,
     tflite_schema,
+    tflite_signal,
+    tflite_signal_run,
     tflite_sparse,
+    tflite_svdf,
+    tflite_svdf_op,
     tflite_variables,
+    tflite_wide_softmax,
     user_cases,
 )
 from bmc.frontends.options import ImportOptions
@@ -59,6 +64,7 @@ SAMPLES_WORK = 2**31
 # Made-up calls of a model with state, and changes that are tried to make its answers differ.
 _FEWEST_CALLS, _MOST_CALLS, _MOST_CHANGES = 4, 48, 128
 _MAIN = "main"
+_Runner = tflite_file.Runner | tflite_signal_run.Runner
 _ERROR = re.compile(r'(?:"(?P<tensor>[^"]*)".*)?error: (?P<text>.*)')
 
 
@@ -74,7 +80,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
       BmcError: it is not a TFLite file, or an op cannot be converted; the error names the op.
     """
     data = path.read_bytes()
-    has_state = tflite_variables.has_state(tflite_file.read(data, path.name))
+    has_state = _has_state(tflite_file.read(data, path.name))
     # Inputs for a model with state are calls.
     given = user_cases.of_file(replace(options, inputs=None) if has_state else options)
     model = spec.ModelSpec(
@@ -116,7 +122,7 @@ def import_spec(
     bounds = file.bounds()
     for name, array in weights.items():
         golden.check_finite(name, array, is_bound=name in bounds)
-    has_state = tflite_variables.has_state(file)
+    has_state = _has_state(file)
     if model.calls and not has_state:
         raise BmcError(
             "bad-spec", f"calls are given, but '{source}' keeps no state", hint="give cases instead"
@@ -128,7 +134,7 @@ def import_spec(
     inputs = golden.fix(declared, cases[0] if cases else first)
     more = _samples(file, inputs, 0) if cases or has_state else ()
     progress.begin(progress.GOLDEN)
-    runner = tflite_file.Runner(file, inputs)
+    runner = _runner(file, inputs)
     if not calls:
         if has_state and not cases:
             cases = _in_a_row(file, inputs, runner)
@@ -159,7 +165,7 @@ def import_spec(
         out=out,
         source=source,
         frontend="tflite",
-        packages=_PACKAGES,
+        packages=(*_PACKAGES, *([tflite_signal_run.PACKAGE] if tflite_signal.part(file) else [])),
         inputs=inputs,
         outputs=outputs,
         cases=cases,
@@ -172,6 +178,18 @@ def import_spec(
     progress.begin(progress.GOLDEN)
     compared = (*result.compared_only, *((case, runner.run(case)) for case in more))
     return replace(result, compared_only=compared, notes=(*result.notes, *notes))
+
+
+def _has_state(file: TfliteFile) -> bool:
+    keeps = bool(file.ops()[tflite_svdf_op.KIND]) or tflite_signal.has_state(file)
+    return keeps or tflite_variables.has_state(file)
+
+
+def _runner(file: TfliteFile, inputs: tuple[TensorInfo, ...]) -> _Runner:
+    part = tflite_signal.part(file)
+    if part is None:
+        return tflite_file.Runner(file, inputs)
+    return tflite_signal_run.Runner(file, inputs, part)
 
 
 def _calls(
@@ -189,7 +207,7 @@ def _calls(
 
 
 def _answered(
-    calls: tuple[spec.Call, ...], file: TfliteFile, runner: tflite_file.Runner
+    calls: tuple[spec.Call, ...], file: TfliteFile, runner: _Runner
 ) -> tuple[tuple[spec.Case, ...], tuple[spec.Case, ...]]:
     """Returns the inputs and the outputs of all calls."""
     cases: list[spec.Case] = []
@@ -203,7 +221,7 @@ def _answered(
 
 
 def _in_a_row(
-    file: TfliteFile, inputs: tuple[TensorInfo, ...], runner: tflite_file.Runner
+    file: TfliteFile, inputs: tuple[TensorInfo, ...], runner: _Runner
 ) -> tuple[spec.Case, ...]:
     """Returns made-up calls of a model with state."""
     golden.check_not_empty(inputs)
@@ -304,9 +322,11 @@ def unconverted(file: TfliteFile) -> list[BmcError]:
 
 def _explicit(file: TfliteFile) -> tflite_variables.Explicit:
     """Writes out what the converter lacks or has otherwise: LSTMs, sparse tensors, branches, variables, integers."""
-    data = tflite_expansions.expand(tflite_lstm.expand(file.data, file.name))
+    data, kept = tflite_signal.expand(tflite_wide_softmax.narrow(file.data), file.name)
+    data, more = tflite_svdf.expand(data, file.name)
+    data = tflite_expansions.expand(tflite_lstm.expand(data, file.name))
     data = tflite_branches.flat(tflite_sparse.dense(data, file.name), file.name)
-    return tflite_variables.explicit(data, file)
+    return tflite_variables.explicit(data, file, [*kept, *more])
 
 
 def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:

@@ -28,6 +28,7 @@ _REPLACED: dict[str, tuple[int, int, str, tuple[str, ...]]] = {
     "NEG": (1, 1, "", ()),
     "ONE_HOT": (4, 1, "OneHotOptionsT", ()),
     "READ_VARIABLE": (1, 1, "", ()),
+    "SVDF": (5, 1, "SVDFOptionsT", ()),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": (1, 1, "UnidirectionalSequenceLSTMOptionsT", ()),
     "VAR_HANDLE": (0, 1, "VarHandleOptionsT", ()),
 }

@@ -15,7 +15,14 @@ from bmc import dtype, errors, factory, installing, spec
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
-from bmc.frontends import tflite_check, tflite_mediapipe, tflite_mends, tflite_sparse
+from bmc.frontends import (
+    tflite_check,
+    tflite_mediapipe,
+    tflite_mends,
+    tflite_signal_ops,
+    tflite_sparse,
+    tflite_svdf_op,
+)
 from bmc.frontends.tflite_schema import (
     IDENTIFIER,
     OTHER_OPS,
@@ -84,8 +91,10 @@ class TfliteFile:
 
     @property
     def zero_points(self) -> tuple[int | None, ...]:
-        """One per input, None if it is not quantized."""
-        return tuple(q.zero_point if q else None for q in self.quantizations)
+        """One per input, None if it is not quantized; sound has one as well."""
+        sound = DType.I16 if tflite_signal_ops.has(self.model) else None
+        pairs = zip(self.quantizations, self.inputs, strict=True)
+        return tuple(q.zero_point if q else 0 if i.dtype is sound else None for q, i in pairs)
 
     def is_dynamic(self) -> bool:
         """Whether the file leaves the shape of a tensor open: of an input, or of one that may be a scalar."""
@@ -142,11 +151,13 @@ class TfliteFile:
 
     def kind_of(self, tensor: str) -> str:
         """Returns the kind of the op that makes the tensor of this name, "" if there is none."""
-        for graph in self.model.subgraphs:
-            for op in graph.operators:
-                if tensor in [text(graph.tensors[index].name) for index in op.outputs]:
-                    return op_kind(self.model, op)
-        return ""
+        kinds = (
+            op_kind(self.model, op)
+            for graph in self.model.subgraphs
+            for op in graph.operators
+            if tensor in [text(graph.tensors[index].name) for index in op.outputs]
+        )
+        return next(kinds, "")
 
     def outputs_of(self, kind: str) -> set[str]:
         """Returns the names of the first outputs of all ops of a kind, such as FULLY_CONNECTED."""
@@ -168,10 +179,9 @@ class TfliteFile:
         for graph in self.model.subgraphs:
             for op in graph.operators:
                 inputs = [graph.tensors[index] for index in op.inputs if index >= 0]
-                if inputs and inputs[0].type == TensorType.FLOAT32:
-                    for tensor in inputs[1:]:
-                        if tensor.type == TensorType.INT8:
-                            return text(tensor.name)
+                kinds = [tensor.type for tensor in inputs]
+                if kinds[:1] == [TensorType.FLOAT32] and TensorType.INT8 in kinds:
+                    return text(inputs[kinds.index(TensorType.INT8)].name)
         return ""
 
 
@@ -187,11 +197,14 @@ class Runner:
         self._file = file
         self._inputs = inputs
         self._fast = fast
+        # Other ops that keep something begin with zeros in each call, as they do in bmc.
+        self._keeps = bool(file.ops()[tflite_svdf_op.KIND])
+        self._data = tflite_svdf_op.for_litert(file.data) if self._keeps else file.data
         self.reset()
 
     def reset(self) -> None:
         """Gives variables their initial values, which LiteRT does only for a new interpreter."""
-        self._interpreter = interpreter(self._file.data, self._file.name, fast=self._fast)
+        self._interpreter = interpreter(self._data, self._file.name, fast=self._fast)
         self._indices = [detail["index"] for detail in self._interpreter.get_input_details()]
         for index, info in zip(self._indices, self._inputs, strict=True):
             self._interpreter.resize_tensor_input(index, info.shape)
@@ -205,12 +218,13 @@ class Runner:
         try:
             for index, array in zip(self._indices, case, strict=True):
                 self._interpreter.set_tensor(index, array)
-            self._interpreter.reset_all_variables()
+            if not self._keeps:
+                self._interpreter.reset_all_variables()
             self._interpreter.invoke()
+            details = self._interpreter.get_output_details()
+            return tuple(self._interpreter.get_tensor(detail["index"]) for detail in details)
         except (RuntimeError, ValueError) as error:
             raise self._failed(error) from None
-        details = self._interpreter.get_output_details()
-        return tuple(self._interpreter.get_tensor(detail["index"]) for detail in details)
 
     def static(self) -> TfliteFile:
         """Returns the file with the shapes that tensors had in the last run as static shapes."""
@@ -250,11 +264,11 @@ def read(data: bytes, name: str) -> TfliteFile:
 
 
 def foreign(file: TfliteFile) -> Iterator[BmcError]:
-    """Yields each op that is not one of TFLite's own."""
+    """Yields each op that is not one of TFLite's own, nor one on sound (tflite_signal_ops.py)."""
     for graph in file.model.subgraphs:
         for op in graph.operators:
             name = file.model.operatorCodes[op.opcodeIndex].customCode
-            if name:
+            if name and text(name) not in tflite_signal_ops.KINDS:
                 results = [text(graph.tensors[index].name) for index in op.outputs[:1]]
                 yield BmcError(
                     "op-rejected",

@@ -40,6 +40,11 @@ class Body:
     def select(self, condition: str, then: str, otherwise: str) -> str:
         return self.line(f"arith.select {condition}, {then}, {otherwise} : i32")
 
+    def entry(self, table: str, kind: str, place: str) -> str:
+        """Returns the element of a tensor of one dimension; its name has no %."""
+        index = self.line(f"arith.index_cast {place} : i32 to index")
+        return self.line(f"tensor.extract %{table}[{index}] : {kind}")
+
     def add(self, a: str, b: str) -> str:
         return self.op("addi", a, b)
 

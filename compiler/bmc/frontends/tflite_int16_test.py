@@ -242,20 +242,6 @@ class TfliteInt16Test(support.ModelFileTest):
         made.add("FULLY_CONNECTED", (1, 1), 2.0**-14, weight, -1, options="FullyConnectedOptions")
         self.rejects(kind, "by more than 2^13", data=made.file())
 
-    def test_states_that_litert_keeps_to_itself(self) -> None:
-        """LiteRT would write outside of this one."""
-        made = Graph()
-        x, y = made.tensor("x", (1, 4), "int8"), made.tensor("y", (1, 3), "int8")
-        feature, time = (
-            made.constant(n, np.ones(s, np.int8)) for n, s in (("f", (3, 4)), ("t", (3, 2)))
-        )
-        bias, state = made.constant("b", np.zeros(3, np.int32)), made.tensor("s", (1, 6), "int8")
-        made.graph.tensors[state].isVariable = True
-        for tensor in (x, y, feature, time, bias, state):
-            made.quantize(tensor, 0.5)
-        made.op("SVDF", [x, feature, time, bias, state], [y], options="SVDFOptions", rank=1)
-        self.rejects("op-rejected", "'SVDF'", "(at y in model.tflite)", data=made.file([x], [y]))
-
 
 if __name__ == "__main__":
     unittest.main()

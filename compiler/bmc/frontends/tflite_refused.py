@@ -9,7 +9,13 @@ import numpy as np
 
 from bmc import errors
 from bmc.errors import BmcError
-from bmc.frontends import tflite_int16, tflite_schema
+from bmc.frontends import (
+    tflite_int16,
+    tflite_schema,
+    tflite_signal,
+    tflite_svdf,
+    tflite_wide_softmax,
+)
 from bmc.frontends.tflite_file import TfliteFile
 from bmc.frontends.tflite_int16 import OTHERWISE
 
@@ -23,9 +29,8 @@ _EXACT = {
 }  # fmt: skip
 # Ops in which int16 may also be a state that LiteRT keeps to itself, or that only pass on what they get.
 _ANY = {
-    "ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "UNIDIRECTIONAL_SEQUENCE_LSTM", "VAR_HANDLE",
+    "ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM", "VAR_HANDLE",
 }  # fmt: skip
-_SVDF = "SVDF"
 
 
 def check(file: TfliteFile) -> None:
@@ -34,11 +39,12 @@ def check(file: TfliteFile) -> None:
 
 
 def found(file: TfliteFile) -> Iterator[BmcError]:
-    """Yields each op on int16 that bmc cannot compute as LiteRT does, and each SVDF."""
+    """Yields each op on int16 that bmc cannot compute as LiteRT does, and each SVDF that bmc does not know."""
+    known = tflite_wide_softmax.results(file.model)
     for graph in file.model.subgraphs:
         for tensor in filter(_is_int16, graph.tensors):
-            if np.any(tensor.quantization.zeroPoint):
-                name = tflite_schema.text(tensor.name)
+            name = tflite_schema.text(tensor.name)
+            if np.any(tensor.quantization.zeroPoint) and name not in known:
                 yield BmcError(
                     "unsupported-quantization",
                     f"tensor '{name}' in '{file.name}' is quantized to int16 with a zero point",
@@ -46,6 +52,8 @@ def found(file: TfliteFile) -> Iterator[BmcError]:
                 )
         for op in graph.operators:
             yield from _of_op(file, graph, op)
+    yield from tflite_svdf.found(file)
+    yield from tflite_signal.found(file)
     for _, sums in tflite_int16.found(file):
         if isinstance(sums, BmcError):
             yield sums
@@ -53,15 +61,6 @@ def found(file: TfliteFile) -> Iterator[BmcError]:
 
 def _of_op(file: TfliteFile, graph: Any, op: Any) -> Iterator[BmcError]:
     kind = tflite_schema.op_kind(file.model, op)
-    if kind == _SVDF:
-        # LiteRT writes outside of a state of int8, which TensorFlow Lite for Microcontrollers knows.
-        yield BmcError(
-            "op-rejected",
-            f"bmc does not know op '{kind}', which keeps a state to itself",
-            where=f"{tflite_schema.text(graph.tensors[op.outputs[0]].name)} in {file.name}",
-            hint=tflite_schema.OTHER_OPS,
-        )
-        return
     tensors = [graph.tensors[index] for index in (*op.inputs, *op.outputs) if index >= 0]
     if kind in _ANY or not any(map(_is_int16, tensors)):
         return

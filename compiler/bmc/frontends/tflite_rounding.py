@@ -31,10 +31,13 @@ from bmc.frontends import (
     tflite_activations,
     tflite_curves,
     tflite_int8_lstm,
+    tflite_int8_svdf,
     tflite_int16,
     tflite_schema,
+    tflite_signal,
     tflite_tables,
     tflite_text,
+    tflite_wide_softmax,
 )
 from bmc.frontends.tflite_file import TfliteFile
 
@@ -122,8 +125,12 @@ def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None
     tables = tflite_tables.tables(file)
     sums, curves = tflite_int16.sums(file), tflite_curves.curves(file)
     activations, lstms = tflite_activations.activations(file), tflite_int8_lstm.lstms(file)
+    svdfs, shares = tflite_int8_svdf.svdfs(file), tflite_wide_softmax.scales(file.model)
+    yield from tflite_signal.corrections(ops, _tensor, file)
     for op in ops:
         yield from tflite_int8_lstm.corrections(op, _tensor(op), lstms)
+        yield from tflite_int8_svdf.corrections(op, _tensor(op), svdfs)
+        yield from tflite_wide_softmax.corrections(op, _tensor(op), shares)
         yield from tflite_int16.corrections(op, _tensor(op), sums)
         yield from tflite_curves.corrections(op, _tensor(op), curves)
         yield from tflite_activations.corrections(op, _tensor(op), activations)

@@ -12,6 +12,9 @@ from bmc.frontends.options import ImportOptions
 from bmc.frontends.survey import Survey
 from bmc.frontends.tflite_file import TfliteFile
 
+# Ops of which each step or turn becomes ops of its own.
+_WRITTEN_OUT = ("UNIDIRECTIONAL_SEQUENCE_LSTM", "WHILE")
+
 
 def survey_file(path: Path, options: ImportOptions) -> Survey:
     """Surveys a file; raises BmcError if LiteRT cannot read it."""
@@ -20,6 +23,7 @@ def survey_file(path: Path, options: ImportOptions) -> Survey:
     found += tuple(survey.not_finite(file.weights(), file.bounds()))
     return Survey(
         inputs=file.inputs,
+        written_out=any(file.ops()[kind] for kind in _WRITTEN_OUT),
         found=found,
         # Without anything else, the import itself names all that the converter leaves.
         rejected=(lambda _: _rejected(file)) if found else None,

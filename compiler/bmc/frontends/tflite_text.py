@@ -13,11 +13,17 @@ SINGLE_ROUND, DOUBLE_ROUND = "SINGLE_ROUND", "DOUBLE_ROUND"
 
 
 def insert(before: Any, text: str, operands: Sequence[Any]) -> Any:
-    """Inserts operations in front of another, with its location; returns their result.
+    """Returns the result of what insert_all() inserts."""
+    (result,) = insert_all(before, text, operands)
+    return result
+
+
+def insert_all(before: Any, text: str, operands: Sequence[Any]) -> list[Any]:
+    """Inserts operations in front of another, with its location; returns their results.
 
     Args:
       before: the other.
-      text: a function with one result, as MLIR.
+      text: a function, as MLIR.
       operands: its arguments.
     """
     from iree.compiler import ir
@@ -30,7 +36,7 @@ def insert(before: Any, text: str, operands: Sequence[Any]) -> Any:
     for each in made:
         each.move_before(before)
         each.location = before.location
-    return end.operands[0]
+    return list(end.operands)
 
 
 def replace(op: Any, text: str, operands: Sequence[Any]) -> Any:
@@ -64,6 +70,8 @@ def rescale(
     multipliers: Array,
     shifts: Array,
     rounding: str,
+    *,
+    zero_point: int = 0,
 ) -> str:
     """Returns operations that make an integer of another, multiplied, shifted to the right and saturated.
 
@@ -74,10 +82,14 @@ def rescale(
       types: types of the elements before and after.
       multipliers, shifts: one per channel or one for all.
       rounding: SINGLE_ROUND or DOUBLE_ROUND.
+      zero_point: what is added before it is saturated, for i8.
     """
     given, made = (tensor(shape, element) for element in types)
-    zeros: list[Array] = [np.zeros(1, f"int{element[1:]}") for element in types]
-    numbers: list[Array] = [multipliers.astype(np.int32), shifts.astype(np.int8), *zeros]
+    points: list[Array] = [
+        np.full(1, point, f"int{element[1:]}")
+        for point, element in zip((0, zero_point), types, strict=True)
+    ]
+    numbers: list[Array] = [multipliers.astype(np.int32), shifts.astype(np.int8), *points]
     lines = [f"  %{name}_n{i} = {tosa_constant(each)}" for i, each in enumerate(numbers)]
     return "\n".join(
         (

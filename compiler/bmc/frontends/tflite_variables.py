@@ -7,6 +7,7 @@ before a call, and an output for the value after it. A variable that it never as
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import link, tflite_build, tflite_file, tflite_schema
 from bmc.frontends.tflite_file import TfliteFile
+from bmc.frontends.tflite_svdf import Kept
 
 _HANDLE, _READ, _ASSIGN, _ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
 _HINT = "convert the model with its state as an input and an output"
@@ -51,19 +53,20 @@ def has_state(file: TfliteFile) -> bool:
     return False
 
 
-def explicit(data: bytes, file: TfliteFile) -> Explicit:
+def explicit(data: bytes, file: TfliteFile, kept: Sequence[Kept] = ()) -> Explicit:
     """Returns the file without variables.
 
     Args:
       data: the file with static shapes.
       file: the model, for its names.
+      kept: what ops keep, which the last inputs and outputs of the main graph are already.
 
     Raises:
       BmcError: LiteRT cannot compute the initial values, or a variable is used in a way that is not understood.
     """
     check(file)
     if not file.ops()[_HANDLE]:
-        return Explicit(data, {})
+        return Explicit(data, _named((each.name, each.initial) for each in kept))
     from ai_edge_litert.schema_py_generated import ModelT
 
     model = ModelT.InitFromPackedBuf(data, 0)
@@ -75,13 +78,17 @@ def explicit(data: bytes, file: TfliteFile) -> Explicit:
     if once >= set(range(1, len(model.subgraphs))):
         model.subgraphs = model.subgraphs[:1]
     model.signatureDefs = None
-    return Explicit(
-        tflite_schema.pack(model, len(data)),
-        {
-            f"state{number}_{_NO_SYMBOL.sub('_', tflite_schema.text(key[1]))}": values[key]
-            for number, key in enumerate(states)
-        },
-    )
+    named = [(each.name, each.initial) for each in kept]
+    named += [(tflite_schema.text(key[1]), values[key]) for key in states]
+    return Explicit(tflite_schema.pack(model, len(data)), _named(named))
+
+
+def _named(states: Iterable[tuple[str, Array]]) -> dict[str, Array]:
+    """Returns initial values by names that are symbols and differ."""
+    return {
+        f"state{number}_{_NO_SYMBOL.sub('_', name)}": initial
+        for number, (name, initial) in enumerate(states)
+    }
 
 
 def check(file: TfliteFile) -> None:

@@ -7,6 +7,7 @@ from bmc.rewrites.iree import constant_bytes, constant_casts, separable_gathers
 from bmc.rewrites.layout import transposed_convolutions
 from bmc.rewrites.meaning import (
     bf16_rounding,
+    concatenations,
     empty_products,
     f64_constants,
     index_bounds,
@@ -197,6 +198,13 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         quantized_moves.apply,
         lambda context: context.int8,
         faster=True,
+    ),
+    Rewrite(
+        "concatenations",
+        phases.INPUT,
+        "Tensors that loops compute may be joined in any order.",
+        "After quantized_moves, which knows concatenations; before IREE splits them.",
+        concatenations.apply,
     ),
     Rewrite(
         "constant_casts",

@@ -5,6 +5,9 @@ load("@pypi//:requirements.bzl", "requirement")
 _ONNX = [requirement("onnx"), requirement("onnxruntime")]
 _TENSORFLOW = [requirement("keras"), requirement("tensorflow")]
 _TFLITE = [requirement("ai-edge-litert"), requirement("tosa-converter-for-tflite")]
+
+# For the ops on sound of TensorFlow Lite for Microcontrollers.
+_SOUND = [requirement("pyyaml"), requirement("tflite-micro")]
 _TORCH = [requirement("torch"), requirement("torch-mlir")]
 
 # Suffix of a model file -> packages to import it. A model.py names its own in `deps`; a target
@@ -17,7 +20,7 @@ FRONTENDS = {
     ".onnx": _ONNX,
     ".pt2": _TORCH,
     ".py": [],
-    ".tflite": _TFLITE,
+    ".tflite": _TFLITE + _SOUND,
 }
 
 # The same -> packages that `quantize = "int8"` also needs.
