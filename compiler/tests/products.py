@@ -17,8 +17,7 @@ SUM = Node("sum", "i32")
 HALF_SUM = Node("sum", "f16")
 # By the type of what is multiplied.
 SUMS = {"f16": HALF_SUM, "f32": FLOAT_SUM, "i8": SUM}
-DTYPES = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "i16": np.int16, "i8": np.int8}
-DTYPES |= {"i4": np.int8}  # Bytes of packed weights.
+DTYPES = dict(f32=np.float32, f16=np.float16, i32=np.int32, i16=np.int16, i8=np.int8, i4=np.int8)
 Array = np.ndarray[Any, Any]
 # Bytes in a table that is looked up.
 TABLE = 256

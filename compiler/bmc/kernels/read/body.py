@@ -14,32 +14,32 @@ from bmc.kernels.problem.product import Node, Unsupported
 from bmc.kernels.read import functions, rescales
 from bmc.kernels.read.views import View, dtype_of
 
-# Operations whose last 8 bits depend on the last 8 bits of their operands only, and those that read signed numbers.
+# Operations whose low 8 bits depend on the low 8 bits of their operands only, and operations on signed integers.
 _LAST_BITS = {"addi", "andi", "muli", "ori", "shli", "subi", "xori"}
 _SIGNED = {"maxsi", "minsi", "shrsi"}
-# Predicates of arith.cmpf for "greater" and "less", with "or equal" and without. From this one on, they hold for NaN.
+# Predicates of arith.cmpf for "greater" and "less", with or without "or equal". Those from _UNORDERED on hold for NaN.
 _GREATER, _LESS, _UNORDERED = (2, 3, 9, 10), (4, 5, 11, 12), 8
 _OR_EQUAL = (3, 5, 10, 12)
-# Limits with a constant that are smaller or larger than a value, and those that keep a NaN.
+# Clamps with a constant on the same side, and those that keep a NaN.
 _SAME_SIDE = {
     "maxnumf": ("maxnumf", "maximumf"),
     "minnumf": ("minnumf", "minimumf"),
 }
 _KEEP_NAN = ("maximumf", "minimumf")
-# The range of a number of 32 bits that may be any.
+# The range of an int32 about which nothing is known.
 _ANY = (-(2**31), 2**31 - 1)
 
 
 class Operations:
-    """Collects nodes. Everything has 32 bits between loads, which extend, and the store, which truncates."""
+    """Collects nodes. All of them have 32 bits: loads widen, and stores truncate."""
 
     def __init__(self, table: Callable[[Any], int]) -> None:
-        """`table` returns the number of an operand that is read at computed places."""
+        """`table` returns the number of an operand that is read at computed indices."""
         self.nodes: list[Node] = []
         self._table = table
 
     def add(self, op: Any, known: dict[Any, int]) -> None:
-        """Adds the nodes of an operation, and the number of its result to `known`."""
+        """Adds the nodes of an operation; `known` are the node numbers of values, and gets that of the result."""
         result = op.results[0]
         name = op.name.removeprefix("arith.").removeprefix("math.")
         operands = list(op.operands)
@@ -54,7 +54,7 @@ class Operations:
                 known[result] = self.integer(name_, *(self.value(each, known) for each in found))
                 return
         if op.name == "arith.constant" or str(result.type) in ("i1", "i64"):
-            # Constants belong to their readers. 64 bits are read as parts of a rescale, or not at all.
+            # value() adds constants when they are read. 64-bit operations are only supported as parts of a rescale.
             return
         if op.name == "tensor.extract":
             known[result] = self._lookup(op, known)
@@ -87,7 +87,7 @@ class Operations:
         known[result] = self.node(Node(name, dtype_of(result), args))
 
     def _selected(self, op: Any, known: dict[Any, int]) -> int:
-        """Adds what a comparison with a constant and a choice are, a limit or a leaky ReLU; returns its number."""
+        """Adds the minimum, maximum or leaky ReLU that a compare and select are; returns its number."""
         condition, yes, no = op.operands
         comparison = ir_util.definition(condition)
         other = Unsupported(f"an epilogue with {op.name} to {op.results[0].type}")
@@ -119,12 +119,12 @@ class Operations:
         return x in choices and any(x in node.args for node in products)
 
     def _without(self, number: int, name: str, limit: float, removable: Any = None) -> int:
-        """Returns the number of a value without the limits that make no difference to a limit behind it.
+        """Returns the number of a value without the clamps that a later clamp makes redundant.
 
         Args:
-          number: of the value.
-          name, limit: of the limit behind it, which a NaN becomes.
-          removable: operations of limits that may go; those on the same side by default.
+          number: the value.
+          name, limit: operation and constant of the later clamp, which replaces a NaN with the constant.
+          removable: clamping operations that may be removed; those on the same side by default.
         """
         node, removable = self.nodes[number], removable or _SAME_SIDE[name]
         if node.op not in (*_KEEP_NAN, *_SAME_SIDE) or self.nodes[node.args[1]].op != "constant":
@@ -139,13 +139,13 @@ class Operations:
         if not (at >= limit if is_max else at <= limit):
             return number
         if node.op not in _KEEP_NAN:
-            # A NaN that another limit replaces before would make a difference to this one.
+            # This clamp replaces a NaN, so an inner clamp that does the same is not redundant.
             removable = [op for op in removable if op in _KEEP_NAN]
         without = self._without(inner, name, limit, removable)
         return number if without == inner else self.float_(node.op, without, bound)
 
     def _short(self, op: Any, known: dict[Any, int]) -> int:
-        """Adds an operation on an int8 in 16 bits, which does not wrap; returns its number."""
+        """Adds an int16 operation on int8 values, which must not wrap; returns its number."""
         args = tuple(self._wide(self.value(operand, known)) for operand in op.operands)
         if op.name == "arith.extsi":
             return args[0]
@@ -158,7 +158,7 @@ class Operations:
         raise Unsupported(f"an epilogue with {op.name} to i16")
 
     def _wrapping(self, name: str, args: tuple[int, ...]) -> int:
-        """Adds an operation on int8; returns the number of 32 bits whose last 8 are its result."""
+        """Adds an int8 operation; returns the number of an int32 whose low 8 bits are the result."""
         if name in _LAST_BITS:
             return self.integer(name, *map(self._before_truncation, args))
         if name in _SIGNED:
@@ -166,18 +166,18 @@ class Operations:
         raise Unsupported(f"an epilogue with arith.{name} to i8")
 
     def store(self, results: list[tuple[int, View]], add: Callable[[View], int]) -> View:
-        """Adds stores of all results but the one that is computed last; returns where that one is stored.
+        """Adds store nodes for all results but the one that is computed last; returns the buffer of that one.
 
         Args:
-          results: the number of each value, and its buffer.
+          results: node number and buffer of each result.
           add: adds an operand; returns its number.
         """
         results = sorted(results, key=lambda each: each[0])
         numbers = [number for number, _ in results]
         if numbers[-1:] != [len(self.nodes) - 1]:
-            raise Unsupported("results that are not computed last")
+            raise Unsupported("a result that is not computed last")
         if numbers.count(numbers[-1]) > 1:
-            # The last one is stored as a value of its own, as in several layouts.
+            # The last value is stored several times, e.g. in two layouts: the final store gets a copy of it.
             self.node(Node("bitcast", self.nodes[-1].dtype, (numbers[-1],)))
         last = self.nodes.pop()
         *others, (_, result) = results
@@ -187,7 +187,7 @@ class Operations:
         return result
 
     def _index(self, op: Any, known: dict[Any, int]) -> int:
-        """Adds a computation of an index; returns its number. In 32 bits it must not overflow."""
+        """Adds the computation of an index, which must not overflow 32 bits; returns its number."""
         args = [self._wide(self.value(operand, known)) for operand in op.operands]
         if op.name == "arith.index_cast":
             return args[0]
@@ -197,14 +197,14 @@ class Operations:
         return result
 
     def _lookup(self, op: Any, known: dict[Any, int]) -> int:
-        """Adds the read of a table of bytes, which the index must not leave; returns its number."""
+        """Adds a lookup in a table of bytes, whose index must be in range; returns its number."""
         table, *indices = op.operands
         if dtype_of(table) != "i8" or len(indices) != 1:
             raise Unsupported(f"a lookup in {table.type}")
         index = self.value(indices[0], known)
         least, most = self._range(index)
         if least < 0 or most >= table.type.shape[0]:
-            raise Unsupported("a lookup that may leave its table")
+            raise Unsupported("a lookup whose index may be out of range")
         return self.node(Node("lookup", "i8", (index,), operand=self._table(table)))
 
     def _rescale(self, rescale: rescales.Rescale, known: dict[Any, int]) -> int:
@@ -227,7 +227,7 @@ class Operations:
         return result
 
     def _choice(self, sign: int, positive: int, negative: int) -> int:
-        """Returns one constant where the node `sign` is 0, and the other where it is -1; their low 32 bits."""
+        """Adds `positive` where the node `sign` is 0 and `negative` where it is -1, modulo 2^32; returns its number."""
         first = self.constant(positive)
         if (positive - negative) % 2**32 == 0:
             return first
@@ -236,21 +236,25 @@ class Operations:
         )
 
     def constant(self, value: int) -> int:
+        """Adds an int32 constant; returns its number."""
         signed = (value + 2**31) % 2**32 - 2**31
         return self.node(Node("constant", "i32", value=signed))
 
     def integer(self, op: str, *args: int) -> int:
+        """Adds an int32 operation; returns its number."""
         return self.node(Node(op, "i32", args))
 
     def number(self, value: float) -> int:
+        """Adds an f32 constant; returns its number."""
         return self.node(Node("constant", "f32", value=value))
 
     def float_(self, op: str, *args: int) -> int:
+        """Adds a float operation, in the dtype of its first argument; returns its number."""
         dtype = "f16" if self.nodes[args[0]].dtype == "f16" else "f32"
         return self.node(Node(op, dtype, args))
 
     def value(self, value: Any, known: dict[Any, int]) -> int:
-        """Returns the number of a value, which may be a constant that no node stands for yet."""
+        """Returns the number of a value; adds it first if it is a constant without a node."""
         if value not in known:
             owner = ir_util.definition(value)
             if owner is None or owner.name != "arith.constant":
@@ -265,12 +269,12 @@ class Operations:
         return len(self.nodes) - 1
 
     def _before_truncation(self, number: int) -> int:
-        """Returns the number of 32 bits whose last 8 are those of an int8."""
+        """Returns the number of an int32 whose low 8 bits are the int8 `number`."""
         node = self.nodes[number]
         return node.args[0] if node.op == "trunci" else number
 
     def _wide(self, number: int) -> int:
-        """Returns the number of an int8 in 32 bits; what is not truncated has them."""
+        """Returns the number of a value as int32; a truncated one is sign-extended unless it is known to fit int8."""
         before = self._before_truncation(number)
         if before == number:
             return number
@@ -281,7 +285,7 @@ class Operations:
         return self.integer("shrsi", self.integer("shli", before, shift), shift)
 
     def _range(self, number: int) -> tuple[float, float]:
-        """The smallest and the largest value that an integer may have."""
+        """Returns the smallest and the largest value that an integer may have."""
         node = self.nodes[number]
         if node.op == "constant":
             return node.value, node.value

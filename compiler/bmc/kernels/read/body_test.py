@@ -205,7 +205,7 @@ class EpiloguesTest(ReadCase):
             ("%table[%place] : tensor<256", "%short[%place] : tensor<255"),
         ):
             with self.subTest(new=new):
-                self.declines("leave its table|to index", text.replace(old, new))
+                self.declines("out of range|to index", text.replace(old, new))
         self.declines("to index", text.replace("addi %i", "muli %i"))
 
     def test_operations(self) -> None:

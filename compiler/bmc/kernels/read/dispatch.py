@@ -12,14 +12,14 @@ from bmc.kernels.read import elementwise, product, reduction, scatter
 
 
 def read(function: ir_util.Op, lanes: int = 0) -> tuple[Problem, tuple[Any, ...]]:
-    """Returns what a dispatch function computes, and its operands: buffers, or constant tensors.
+    """Returns the problem of a dispatch function, and its operands: buffers or constant tensors.
 
     Args:
-      function: the dispatch.
-      lanes: which of the loops that can run in vectors does, from 0, the one that is preferred.
+      function: the function of the dispatch.
+      lanes: which of the possible loops is vectorized; 0 is the preferred one.
 
     Raises:
-      Unsupported: it is no such problem.
+      Unsupported: the function is none of the problems.
     """
     ops = list(ir_util.walk(function))
     if any(op.name == "iree_linalg_ext.scatter" for op in ops):

@@ -1,4 +1,4 @@
-"""Reads a dispatch that computes each element from one element of each operand, or only moves elements."""
+"""Reads a dispatch as an elementwise operation, which may only copy elements."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported, strided
 from bmc.kernels.problem.roles import merged, needed, with_scalars
 from bmc.kernels.read.body import Operations
 from bmc.kernels.read.halves import typed
-from bmc.kernels.read.requantize import clipped
+from bmc.kernels.read.requantize import with_requantize
 from bmc.kernels.read.views import STORE, View, dtype_of, loops_of, maps_of, source_of, substituted
 
-# Fewer elements than this are not worth a group of registers.
+# Fewer lanes are not worth vectorizing.
 _FEWEST = 8
-# To compare loops: lanes of a group, instructions around its operations, and those that an element costs in memory if
-# its neighbors are elsewhere.
+# To compare loops as lanes: lanes of a group, estimated instructions around its operations, and for each strided lane.
 _LANES = 64
 _AROUND = 8
 _GAP = 0.25
@@ -29,31 +28,31 @@ _NAMES = ("linalg.generic", "linalg.transpose", "linalg.broadcast", "linalg.copy
 
 
 def read(function: ir_util.Op, lanes: int = 0) -> tuple[Elementwise, tuple[Any, ...]]:
-    """Returns what a dispatch function does, and its operands: the result first, as buffers or constants.
+    """Returns the elementwise problem of a dispatch function, and its operands: the result first.
 
     Args:
-      function: the dispatch.
-      lanes: which of its loops runs in vectors, from 0, the one that seems to be the cheapest.
+      function: the function of the dispatch.
+      lanes: which of its loops is vectorized; 0 is the one with the lowest estimated cost.
 
     Raises:
-      Unsupported: it does anything else.
+      Unsupported: the function is not a single elementwise operation, or has unsupported types or operations.
     """
     ops = list(ir_util.walk(function))
     stores = [op for op in ops if op.name == STORE]
     computes = [op for op in ops if op.name.startswith(("linalg.", "iree_linalg_ext."))]
     computes = [op for op in computes if op.name not in ("linalg.yield", "linalg.index")]
     if len(computes) == 1 and not stores and not computes[0].results:
-        # It works on buffers.
+        # The operation writes a buffer.
         *_, value = computes[0].operands
         stored = {value: value}
     elif stores and all(op.parent.name == "func.func" for op in stores) and len(computes) < 2:
         stored = {op.operands[0]: op.operands[1] for op in stores}
         value = stores[0].operands[0]
     else:
-        raise Unsupported("a dispatch that is not one operation")
+        raise Unsupported("a dispatch that is not a single operation")
     rank = value.type.rank
     loops = [ir.AffineExpr.get_dim(n) for n in range(rank)]
-    # Takes the place of the result.
+    # The first view is a placeholder for the result.
     views = [View(stored[value], ir.AffineMap.get(rank, 0, loops))]
 
     def add(view: View) -> int:
@@ -78,14 +77,14 @@ def read(function: ir_util.Op, lanes: int = 0) -> tuple[Elementwise, tuple[Any, 
 
     if computes:
         (op,) = computes
-        made = list(op.results) or [value]
-        if op.name not in _NAMES or not set(stored) <= set(made):
+        op_results = list(op.results) or [value]
+        if op.name not in _NAMES or not set(stored) <= set(op_results):
             raise Unsupported(f"a dispatch with {op.name}")
         if "reduction" in str(op.attributes.get("iterator_types", "")):
             raise Unsupported("a reduction")
         maps = maps_of(op)
-        inputs, results = maps[: -len(made)], maps[-len(made) :]
-        loops = loops_of(results[made.index(value)], loops)
+        inputs, results = maps[: -len(op_results)], maps[-len(op_results) :]
+        loops = loops_of(results[op_results.index(value)], loops)
         block = op.regions[0].blocks[0]
         known = {
             argument: load(operand, substituted(map_, loops))
@@ -97,42 +96,42 @@ def read(function: ir_util.Op, lanes: int = 0) -> tuple[Elementwise, tuple[Any, 
             operations.add(each, known)
         computed = [
             (operations.value(last, known), view_of(stored[each], substituted(map_, loops)))
-            for each, last, map_ in zip(made, end.operands, results, strict=True)
+            for each, last, map_ in zip(op_results, end.operands, results, strict=True)
             if each in stored
         ]
         views[0] = operations.store(computed, add)
     elif len(stores) == 1:
         load(value, loops)
     else:
-        raise Unsupported("several results that are only moved")
+        raise Unsupported("several results that are only copied")
     dtypes = ("", "", *(dtype_of(view.value) for view in views))
-    extents = list(value.type.shape)
-    found = [
+    result_loops = [
         Loop(extent, (0, 0, *(view.stride(number) for view in views)))
-        for number, extent in enumerate(extents)
+        for number, extent in enumerate(value.type.shape)
     ]
-    it = arranged(dtypes, found, typed(clipped(operations.nodes)), lanes)
-    return it, tuple(view.value for view in views)
+    problem = arranged(dtypes, result_loops, typed(with_requantize(operations.nodes)), lanes)
+    return problem, tuple(view.value for view in views)
 
 
 def arranged(
     dtypes: tuple[str, ...], loops: list[Loop], nodes: Sequence[Node], number: int = 0
 ) -> Elementwise:
-    """Chooses the loop that is lanes, as read() does; raises Unsupported if all are short."""
-    found = merged(loops)
-    long = [loop for loop in found if loop.extent >= _FEWEST]
-    if not long:
-        raise Unsupported("few elements")
-    if number >= len(long):
-        raise Unsupported(f"only {len(long)} loops that can be lanes")
+    """Chooses the lanes; `number` as `lanes` of read(). Raises Unsupported if all loops are too short."""
+    merged_loops = merged(loops)
+    candidates = [loop for loop in merged_loops if loop.extent >= _FEWEST]
+    if not candidates:
+        raise Unsupported("too few elements")
+    if number >= len(candidates):
+        raise Unsupported(f"only {len(candidates)} loops that can be lanes")
 
-    def seems(lanes: Loop) -> float:
-        outer = tuple(loop for loop in found if loop is not lanes)
+    def cost(lanes: Loop) -> float:
+        """Estimates the instructions with these lanes."""
+        outer = tuple(loop for loop in merged_loops if loop is not lanes)
         gaps = len(strided(dtypes, lanes, range(RESULT, len(dtypes))))
         elements = lanes.extent * math.prod(loop.extent for loop in outer)
         groups = math.prod(loop.extent for loop in outer) * math.ceil(lanes.extent / _LANES)
         return groups * (_AROUND + len(nodes)) + gaps * elements * _GAP
 
-    lanes = sorted(long, key=seems)[number]
-    outer = tuple(loop for loop in found if loop is not lanes)
+    lanes = sorted(candidates, key=cost)[number]
+    outer = tuple(loop for loop in merged_loops if loop is not lanes)
     return Elementwise(dtypes, outer, lanes, needed(with_scalars(tuple(nodes), lanes)))

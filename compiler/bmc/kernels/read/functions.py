@@ -1,4 +1,4 @@
-"""Functions as operations that kernels have."""
+"""Approximates erf, exp and tanh with operations that kernels have."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bmc.kernels.read.body import Operations
 
-# erf(x) and tanh(x) are about x * P(x^2) / Q(x^2) up to an x where they are about 1. P and Q begin with the highest
-# power. They are fits in f64 by weighted least squares at 4,000 Chebyshev points, with the weights of a smallest
-# maximum.
+# erf(x) and tanh(x) are approximated as x * P(x^2) / Q(x^2) up to an x where they are 1 in f32. The coefficients of P
+# and Q begin with the highest power. They are weighted least-squares fits in f64 at 4,000 Chebyshev points; the weights
+# minimize the largest error.
 _ERF_END = 3.92
 _ERF_P = (
     2.034889803326223e-06,
@@ -44,7 +44,7 @@ _TANH_Q = (
     0.4671303232257275,
     1.0,
 )
-# exp(r / 2) for |r| below log 2, made in the same way.
+# exp(r / 2) for |r| below log 2, fitted in the same way.
 _EXP = (
     0.0002590455801793014,
     0.0026189098327562,
@@ -53,36 +53,36 @@ _EXP = (
     0.49999984462344726,
     1.0,
 )
-# exp(x) is 0 below the first, and infinite above the second.
+# exp(x) is 0 below the first value, and infinite above the second one.
 _EXP_ENDS = (-104.5, 89.0)
-# Two log 2 in two parts: products of the first one with integers below 256 are exact.
+# 2 log 2 as a sum of two parts. Products of the first part with integers below 256 are exact.
 _LOG_HIGH = 1.38623046875
 _LOG_LOW = 2 * math.log(2) - _LOG_HIGH
-# A float of this size has an integer in its last bits.
+# Adding this to a small float leaves its nearest integer in the low bits of the sum.
 _LARGE = 12582912.0
 
 
 def erf(x: int, to: Operations) -> int:
-    """Adds the nodes of the error function; returns the last one. Its error is below 5e-7, also relative to it.
+    """Adds the nodes of the error function; returns the last one. Absolute and relative errors are below 5e-7.
 
-    Behind _ERF_END it is exactly 1, because GELU multiplies what is missing with x.
+    Beyond _ERF_END it is exactly 1, because GELU multiplies the error with x.
 
     Args:
-      x: a node.
+      x: number of the argument's node.
       to: receives the nodes.
     """
     return _quotient(x, _ERF_END, _ERF_P, _ERF_Q, to)
 
 
 def tanh(x: int, to: Operations) -> int:
-    """Adds the nodes of tanh; returns the last one. Its error is below 5e-7, also relative to it."""
+    """Adds the nodes of tanh; returns the last one. Absolute and relative errors are below 5e-7."""
     return _quotient(x, _TANH_END, _TANH_P, _TANH_Q, to)
 
 
 def exp(x: int, to: Operations) -> int:
-    """Adds the nodes of exp; returns the last one. Its error is below 5e-7, relative to it, or to the smallest normal.
+    """Adds the nodes of exp; returns the last one. The error relative to it or the smallest normal is below 5e-7.
 
-    It is the square of exp(x / 2) = 2^n * exp(r / 2), where both factors are normal for every x.
+    The result is the square of exp(x / 2) = 2^n * exp(r / 2), both of whose factors are normal for every x.
     """
     least, most = map(to.number, _EXP_ENDS)
     limited = to.float_("minimumf", to.float_("maximumf", x, least), most)
@@ -91,7 +91,7 @@ def exp(x: int, to: Operations) -> int:
     n = to.float_("subf", shifted, to.number(_LARGE))
     rest = to.float_("fma", n, to.number(-_LOG_HIGH), limited)
     rest = to.float_("fma", n, to.number(-_LOG_LOW), rest)
-    # What _LARGE adds is shifted out.
+    # The shift removes the bits that _LARGE added.
     bits = to.integer("shli", to.integer("bitcast", shifted), to.constant(23))
     power = to.float_("bitcast", to.integer("addi", bits, to.constant(127 << 23)))
     root = to.float_("mulf", _polynomial(rest, _EXP, to), power)
@@ -99,13 +99,13 @@ def exp(x: int, to: Operations) -> int:
 
 
 def reciprocal(x: int, to: Operations) -> int:
-    """Adds the nodes of 1 / x; returns the last one. Its error is below 2^-22, relative to it.
+    """Adds the nodes of 1 / x; returns the last one. The relative error is below 2^-22; x and 1 / x must be normal.
 
-    A division takes many times the cycles. x and 1 / x must be normal.
+    A division would take many times the cycles.
     """
     result = to.float_("recf7", x)
     for _ in range(2):
-        # Newton's method: each step doubles the number of right bits.
+        # Newton's method: each step doubles the number of correct bits.
         rest = to.float_("subf", to.number(2.0), to.float_("mulf", result, x))
         result = to.float_("mulf", result, rest)
     return result
@@ -114,10 +114,10 @@ def reciprocal(x: int, to: Operations) -> int:
 def _quotient(
     x: int, end: float, p: tuple[float, ...], q: tuple[float, ...], to: Operations
 ) -> int:
-    """Adds x * P(x^2) / Q(x^2), whose limits are 1 and -1.
+    """Adds x * P(x^2) / Q(x^2), clamped to [-1, 1]; returns the last node.
 
-    P and Q share the powers of x^2, so each takes one instruction for a power. Nothing cancels out, because all factors
-    are positive. A NaN gets back in by the product with x.
+    P and Q share the powers of x^2, so each power takes one fma in each. All coefficients are positive, so nothing
+    cancels. The minimum drops a NaN, which the product with x restores.
     """
     square = to.float_("minnumf", to.float_("mulf", x, x), to.number(end**2))
     power = square
@@ -131,12 +131,13 @@ def _quotient(
             to.float_("fma", power, to.number(factor), total)
             for factor, total in zip(factors, sums, strict=True)
         ]
-    # It grows with x behind the end.
+    # Beyond `end` the quotient grows with x.
     quotient = to.float_("mulf", to.float_("mulf", x, sums[0]), reciprocal(sums[1], to))
     return to.float_("maximumf", to.float_("minimumf", quotient, to.number(1.0)), to.number(-1.0))
 
 
 def _polynomial(x: int, factors: tuple[float, ...], to: Operations) -> int:
+    """Adds a polynomial of x, whose coefficients begin with the highest power; returns the last node."""
     first, second, *others = factors
     result = to.float_("addf", to.float_("mulf", x, to.number(first)), to.number(second))
     for factor in others:
@@ -144,7 +145,7 @@ def _polynomial(x: int, factors: tuple[float, ...], to: Operations) -> int:
     return result
 
 
-# By the name of the operation.
+# The functions by the name of MLIR's operation.
 OF_FLOATS: dict[str, Callable[[int, Operations], int]] = {
     "math.erf": erf,
     "math.exp": exp,

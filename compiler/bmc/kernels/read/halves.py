@@ -1,7 +1,6 @@
-"""Decides whether values are computed in f16 or in f32.
+"""Decides whether nodes are computed in f16 or in f32.
 
-In f16 a group of registers has twice as many lanes. In f32, what is f16 in memory is extended when it is loaded, and
-rounded when it is stored.
+In f16, a group of registers has twice as many lanes. In f32, loads widen f16 and stores round to it.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ import numpy as np
 from bmc.kernels.problem.product import Node, has_only_halves
 from bmc.kernels.problem.roles import needed
 
-# Of numbers that are f16, they are the same in f32. IREE computes them there.
+# Operations with the same results in f16 as in f32, in which IREE computes them.
 _EXACT = ("maximumf", "maxnumf", "minimumf", "minnumf", "negf")
 
 
 def typed(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Returns nodes, of which all are f16 or none is computed in f16."""
+    """Returns equivalent nodes: all of them in f16 if that is exact, otherwise all computations in f32."""
     exact = needed([_exact(node, nodes) for node in nodes])
     halves = tuple(_constant(node, "f16") if _is_f16(node) else node for node in exact)
     if has_only_halves(halves):
@@ -28,7 +27,7 @@ def typed(nodes: Sequence[Node]) -> tuple[Node, ...]:
 
 
 def _exact(node: Node, nodes: Sequence[Node]) -> Node:
-    """Returns the operation on f16 that an operation on f32 is, whose result is rounded."""
+    """Returns a node in f16 for a node whose f32 result is rounded to f16, if that is exact; otherwise the node."""
     source = nodes[node.args[0]] if node.op == "truncf" else node
     if node.dtype != "f16" or source.dtype != "f32" or source.op not in _EXACT:
         return node
@@ -39,7 +38,7 @@ def _exact(node: Node, nodes: Sequence[Node]) -> Node:
 
 
 def _is_f16(node: Node) -> bool:
-    """Whether a node is a constant that f16 has."""
+    """Whether a node is a constant that f16 represents exactly."""
     if node.op != "constant" or node.dtype not in ("f16", "f32"):
         return False
     with np.errstate(over="ignore"):
@@ -48,5 +47,5 @@ def _is_f16(node: Node) -> bool:
 
 
 def _constant(node: Node, dtype: str) -> Node:
-    """Returns a node; sums and constants with another type."""
+    """Returns a node, with dtype `dtype` if it is a sum or a constant."""
     return replace(node, dtype=dtype) if node.op in ("constant", "sum") else node

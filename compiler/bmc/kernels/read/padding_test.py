@@ -59,7 +59,7 @@ class PaddingTest(unittest.TestCase):
 
     def test_what_is_not_read(self) -> None:
         computed = "%p = arith.addi %c5, %c5 : i8"
-        with self.assertRaisesRegex(Unsupported, "padded with what is computed"):
+        with self.assertRaisesRegex(Unsupported, "a computed pad value"):
             _read(_TEXT.replace("VALUE", computed))
 
 

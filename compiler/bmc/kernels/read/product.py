@@ -1,4 +1,4 @@
-"""Reads a dispatch function on buffers as a product, if it is one."""
+"""Reads a dispatch function on buffers as a product."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bmc.kernels.problem.roles import arranged
 from bmc.kernels.read import padding, rescales
 from bmc.kernels.read.body import Operations
 from bmc.kernels.read.halves import typed
-from bmc.kernels.read.requantize import clipped
+from bmc.kernels.read.requantize import with_requantize
 from bmc.kernels.read.views import (
     STORE,
     View,
@@ -32,14 +32,14 @@ from bmc.kernels.scheme import SCHEMES
 
 @dataclass(frozen=True)
 class Computation:
-    """A product with the loops that IREE gave it, before it is decided what each of them does.
+    """A product with IREE's loops, before they are assigned to roles.
 
     Attributes:
-      loops: outermost first.
-      summed: numbers of the loops that are summed.
       dtypes, initial, epilogue, padding: as in Product.
-      operands: buffers, or constant tensors; the first two are the factors, the third is the result.
-      windows: the loops over pixels of the result along which a window slides, each with the loop over its taps.
+      loops: all loops, outermost first.
+      summed: indices of the summed loops.
+      operands: buffers or constant tensors: the two factors, the result, and the operands of the epilogue.
+      windows: pairs of a loop over pixels of the result and the loop over taps of the window that slides along it.
     """
 
     dtypes: tuple[str, ...]
@@ -54,7 +54,7 @@ class Computation:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """A product and its operands: buffers, or constant tensors."""
+    """A product and its operands: buffers or constant tensors."""
 
     product: Product
     operands: tuple[Any, ...]
@@ -62,11 +62,11 @@ class Dispatch:
 
 @dataclass(frozen=True)
 class _Computed:
-    """A tensor of values that are computed from sums.
+    """A tensor that is computed from the sums.
 
     Attributes:
-      number: of the node.
-      indices: where each value is, as functions of the root's loops.
+      number: number of its node.
+      indices: the indices of each element, as functions of the root's loops.
     """
 
     number: int
@@ -74,57 +74,58 @@ class _Computed:
 
 
 def read(function: ir_util.Op, lanes: int = 0, narrow: bool = False) -> Dispatch:
-    """Returns what a dispatch function computes.
+    """Returns the product of a dispatch function.
 
     Args:
-      function: the dispatch.
-      lanes: which of the loops that can be lanes is, as in arranging.arranged().
-      narrow: whether to read weights in 16 bits as if they were stored in 8, to compare.
+      function: the function of the dispatch.
+      lanes: which of the possible loops is lanes, as `number` of roles.arranged().
+      narrow: whether to read int16 weights as if they were int8, to compare both.
 
     Raises:
-      Unsupported: it is not one product with an epilogue that this package can write.
+      Unsupported: the function is not a single product with an epilogue, or has unsupported types or operations.
     """
-    found = _narrowed(computation(function)) if narrow else computation(function)
+    problem = _narrowed(computation(function)) if narrow else computation(function)
     product, swapped = arranged(
-        found.dtypes,
-        list(found.loops),
-        found.summed,
-        found.initial,
-        found.epilogue,
-        found.padding,
+        problem.dtypes,
+        list(problem.loops),
+        problem.summed,
+        problem.initial,
+        problem.epilogue,
+        problem.padding,
         number=lanes,
     )
-    first, second, *others = found.operands
-    return Dispatch(product, (second, first, *others) if swapped else found.operands)
+    first, second, *others = problem.operands
+    return Dispatch(product, (second, first, *others) if swapped else problem.operands)
 
 
-def _narrowed(found: Computation) -> Computation:
-    factors = [2 if dtype == "i16" else 1 for dtype in found.dtypes]
+def _narrowed(wide: Computation) -> Computation:
+    """Returns a computation with int8 in place of int16."""
+    factors = [2 if dtype == "i16" else 1 for dtype in wide.dtypes]
 
     def narrowed(loop: Loop) -> Loop:
         strides = zip(loop.strides, factors, strict=True)
         return replace(loop, strides=tuple(stride // factor for stride, factor in strides))
 
     return replace(
-        found,
-        dtypes=tuple("i8" if dtype == "i16" else dtype for dtype in found.dtypes),
-        loops=tuple(map(narrowed, found.loops)),
+        wide,
+        dtypes=tuple("i8" if dtype == "i16" else dtype for dtype in wide.dtypes),
+        loops=tuple(map(narrowed, wide.loops)),
     )
 
 
 def computation(function: ir_util.Op) -> Computation:
-    """Returns what a dispatch function computes; raises Unsupported if it is not one product with an epilogue."""
+    """Returns the computation of a dispatch function; raises Unsupported if it is not a product with an epilogue."""
     return Reader(function).computation()
 
 
 class Reader:
-    """Reads one operation that sums, and what follows it.
+    """Reads the operation that sums, called the root, and its epilogue.
 
     Attributes:
       ops: all operations of the dispatch function.
-      views: the operands; the first two and the result have the numbers of a product's.
-      operations: what happens to the sums.
-      known: operations that have been read.
+      views: the operands, by number as in Product.
+      operations: collects the nodes of the epilogue.
+      known: the operations of the function that have been read.
     """
 
     def __init__(self, function: ir_util.Op) -> None:
@@ -132,10 +133,11 @@ class Reader:
         self.views: list[View] = []
         self.operations = Operations(self.table)
         self.known: set[Any] = set()
-        # What is padded of the first two operands.
-        self._padded: dict[int, padding.Padded] = {}
+        # The padded ones of the first two operands.
+        self._padded_operands: dict[int, padding.Padded] = {}
 
     def computation(self) -> Computation:
+        """Reads a product."""
         root = self.only([op for op in self.ops if contraction.read(op) is not None])
         maps = maps_of(root)
         a, b, start = root.operands
@@ -144,23 +146,23 @@ class Reader:
         if types not in SCHEMES or not (is_signed or types[0] in FLOATS):
             raise Unsupported(f"a product of {' and '.join(types)}")
         self.views = [self._factor(number, each, maps[number]) for number, each in ((A, a), (B, b))]
-        # Takes the place of the result, whose map is known at the end.
+        # A placeholder for the result, whose map is read last.
         self.views.append(self.views[0])
-        written = plain(maps[RESULT])
-        initial = self.initial(start, written)
-        self.finish(root, written)
+        result_loops = plain(maps[RESULT])
+        initial = self.initial(start, result_loops)
+        self.finish(root, result_loops)
         return self._computation(root, initial)
 
-    def finish(self, root: Any, written: list[Any]) -> None:
-        """Reads what happens to the sums of an operation, and that nothing else happens.
+    def finish(self, root: Any, result_loops: list[Any]) -> None:
+        """Reads the epilogue and the stores; raises Unsupported if there are other operations.
 
         Args:
-          root: the operation.
-          written: the loops of its result's axes.
+          root: the operation that sums.
+          result_loops: its loops along the axes of its result.
         """
         self.known.add(root)
         self.operations.node(Node("sum", dtype_of(root.results[0])))
-        computed = self._elementwise(root.results[0], written)
+        computed = self._elementwise(root.results[0], result_loops)
         self._stores([op for op in self.ops if op.name == STORE], computed)
         for op in self.ops:
             if (
@@ -171,47 +173,54 @@ class Reader:
                 raise Unsupported(f"a dispatch with {op.name}")
 
     def _factor(self, number: int, value: Any, map_: Any) -> View:
-        """Returns the buffer of a factor of the product, which may be padded."""
+        """Returns the view of a factor of the product; notes its padding if it has any."""
         padded = padding.read(value, map_)
         if padded is None:
             return View(source_of(value), map_, WIDTHS)
-        self._padded[number] = padded
+        self._padded_operands[number] = padded
         return padded.view
 
     @staticmethod
     def only(ops: list[Any]) -> Any:
+        """Returns the only operation of a list."""
         if len(ops) != 1 or ops[0].parent.name != "func.func":
-            raise Unsupported("a dispatch that is not one sum")
+            raise Unsupported("a dispatch that is not a single product or reduction")
         return ops[0]
 
-    def initial(self, start: Any, written: list[Any]) -> int | None:
-        """Returns the operand with the sums' first values, None if they are zeros."""
-        maker = ir_util.definition(start)
-        filler = _filler(maker)
-        if filler is not None:
-            value = ir_util.definition(filler)
+    def initial(self, start: Any, result_loops: list[Any]) -> int | None:
+        """Returns the number of the operand with the initial values of sums, None if they are zeros.
+
+        Args:
+          start: the tensor with the initial values.
+          result_loops: as in finish().
+        """
+        owner = ir_util.definition(start)
+        fill = _filler(owner)
+        if fill is not None:
+            value = ir_util.definition(fill)
             if value is None or value.name != "arith.constant" or rescales.number(value) != 0:
-                raise Unsupported("sums that start from a number")
-            self.known.add(maker)
+                raise Unsupported("sums with a constant initial value other than zero")
+            self.known.add(owner)
             return None
         if (
-            maker is None
-            or maker.name not in ("linalg.generic", "linalg.broadcast")
-            or len(maker.operands) != 2
+            owner is None
+            or owner.name not in ("linalg.generic", "linalg.broadcast")
+            or len(owner.operands) != 2
         ):
-            raise Unsupported("sums that start from something computed")
-        block = maker.regions[0].blocks[0]
+            raise Unsupported("sums with computed initial values")
+        block = owner.regions[0].blocks[0]
         if len(block.operations) != 1 or block.operations[0].operands[0] != block.arguments[0]:
-            raise Unsupported("sums that start from something computed")
-        self.known.add(maker)
-        source, result = maps_of(maker)
-        return self.operand(maker.operands[0], substituted(source, loops_of(result, written)))
+            raise Unsupported("sums with computed initial values")
+        self.known.add(owner)
+        source, result = maps_of(owner)
+        return self.operand(owner.operands[0], substituted(source, loops_of(result, result_loops)))
 
     def _map(self, indices: Sequence[Any]) -> Any:
+        """Returns an affine map from the root's loops to indices."""
         return ir.AffineMap.get(self.views[0].map.n_dims, 0, list(indices))
 
     def operand(self, value: Any, indices: list[Any]) -> int:
-        """Returns the number of an operand that is read at these functions of the root's loops."""
+        """Returns the number of the operand that is read at `indices`, functions of the root's loops."""
         view = View(source_of(value), self._map(indices))
         for number, known in enumerate(self.views):
             if number > RESULT and known.value == view.value and known.map == view.map:
@@ -219,31 +228,31 @@ class Reader:
         return self._add(view)
 
     def table(self, value: Any) -> int:
-        """Returns the number of an operand that is read at computed places."""
+        """Returns the number of an operand that is read at computed indices."""
         return self.operand(value, [ir.AffineExpr.get_constant(0)] * value.type.rank)
 
-    def _elementwise(self, sums: Any, written: list[Any]) -> dict[Any, _Computed]:
-        """Adds the nodes of what is computed from the sums; returns the tensors of these values."""
-        computed = {sums: _Computed(0, tuple(written))}
+    def _elementwise(self, sums: Any, result_loops: list[Any]) -> dict[Any, _Computed]:
+        """Adds the nodes of the epilogue; returns the tensors that it computes."""
+        computed = {sums: _Computed(0, tuple(result_loops))}
         for op in self.ops:
             read = [operand for operand in op.operands if operand in computed]
             if not read or op.name == STORE:
                 continue
             if op.name != "linalg.generic" or op.parent.name != "func.func":
-                raise Unsupported("sums that are read by something else")
+                raise Unsupported(f"sums that {op.name} reads")
             if "reduction" in str(op.attributes["iterator_types"]):
-                raise Unsupported("sums that are summed again")
+                raise Unsupported("sums that are reduced again")
             maps = maps_of(op)
-            place = list(op.operands).index(read[0])
-            loops = loops_of(maps[place], list(computed[read[0]].indices))
+            index = list(op.operands).index(read[0])
+            loops = loops_of(maps[index], list(computed[read[0]].indices))
             computed |= self._body(op, computed, [substituted(map_, loops) for map_ in maps])
             self.known.add(op)
         return computed
 
     def _stores(self, stores: list[Any], computed: dict[Any, _Computed]) -> None:
-        """Makes the value that is computed last the result, and adds stores of the others."""
+        """Makes the value that is computed last the result, and adds store nodes for the others."""
         if any(op.parent.name != "func.func" or op.operands[0] not in computed for op in stores):
-            raise Unsupported("a store of something else")
+            raise Unsupported("a store of a tensor that is not computed from the sums")
         results = [(computed[op.operands[0]], op.operands[1]) for op in stores]
         self.views[RESULT] = self.operations.store(
             [(each.number, View(buffer, self._map(each.indices))) for each, buffer in results],
@@ -251,39 +260,40 @@ class Reader:
         )
 
     def _add(self, view: View) -> int:
+        """Adds an operand; returns its number."""
         self.views.append(view)
         return len(self.views) - 1
 
     def _body(
         self, op: Any, computed: dict[Any, _Computed], indices: list[list[Any]]
     ) -> dict[Any, _Computed]:
-        """Adds the nodes of one operation; returns its results."""
+        """Adds the nodes of an operation whose operands are read at `indices`; returns its results."""
         inputs = list(op.operands)[: -len(op.results)]
         block = op.regions[0].blocks[0]
         known: dict[Any, int] = {}
-        for place, operand in enumerate(inputs):
-            argument = block.arguments[place]
+        for index, operand in enumerate(inputs):
+            argument = block.arguments[index]
             if operand in computed:
-                if tuple(indices[place]) != computed[operand].indices:
-                    raise Unsupported("sums that are read at other places")
+                if tuple(indices[index]) != computed[operand].indices:
+                    raise Unsupported("sums that are read at other indices")
                 known[argument] = computed[operand].number
             elif list(argument.uses):
                 dtype = dtype_of(operand)
                 if dtype not in TYPES:
                     raise Unsupported(f"an epilogue that reads {dtype}")
-                loaded = self.operand(operand, indices[place])
+                loaded = self.operand(operand, indices[index])
                 known[argument] = self.operations.node(Node("load", dtype, operand=loaded))
         *operations, end = [each.operation for each in block.operations]
         for each in operations:
             self.operations.add(each, known)
         numbers = [self.operations.value(value, known) for value in end.operands]
-        places = map(tuple, indices[len(inputs) :])
-        return dict(zip(op.results, map(_Computed, numbers, places), strict=True))
+        result_indices = map(tuple, indices[len(inputs) :])
+        return dict(zip(op.results, map(_Computed, numbers, result_indices), strict=True))
 
     def _computation(self, root: Any, initial: int | None) -> Computation:
-        if len(self._padded) > 1:
-            raise Unsupported("two operands that are padded")
-        ((image, padded),) = self._padded.items() or ((A, None),)
+        if len(self._padded_operands) > 1:
+            raise Unsupported("two padded operands")
+        ((image, padded),) = self._padded_operands.items() or ((A, None),)
         loops = [
             Loop(
                 extent,
@@ -292,26 +302,26 @@ class Reader:
             )
             for number, extent in enumerate(extents(root))
         ]
-        written = {term for index in self.views[RESULT].map.results for term in terms_of(index)}
+        parallel = {term for index in self.views[RESULT].map.results for term in terms_of(index)}
         return Computation(
             dtypes=tuple(dtype_of(view.value) for view in self.views),
             loops=tuple(loops),
-            summed=frozenset(range(len(loops))) - written,
+            summed=frozenset(range(len(loops))) - parallel,
             initial=initial,
-            epilogue=typed(clipped(self.operations.nodes)),
+            epilogue=typed(with_requantize(self.operations.nodes)),
             padding=padded.padding(image) if padded else None,
             operands=tuple(view.value for view in self.views),
             windows=_windows(root),
         )
 
 
-def _filler(maker: Any) -> Any:
-    """Returns the number that is all that an operation writes, None if it writes anything else."""
-    if maker is None or maker.name == "linalg.fill":
-        return maker and maker.operands[0]
-    if maker.name != "linalg.generic" or len(maker.operands) != 1:
+def _filler(owner: Any) -> Any:
+    """Returns the value with which an operation fills its result, None if it does anything else."""
+    if owner is None or owner.name == "linalg.fill":
+        return owner and owner.operands[0]
+    if owner.name != "linalg.generic" or len(owner.operands) != 1:
         return None
-    *others, end = maker.regions[0].blocks[0].operations
+    *others, end = owner.regions[0].blocks[0].operations
     return None if others else end.operands[0]
 
 
@@ -322,7 +332,7 @@ def _windows(root: Any) -> tuple[tuple[int, int], ...]:
 
 
 def extents(root: Any) -> list[int]:
-    """How often each loop runs."""
+    """Returns the extent of each loop of an operation."""
     extents = contraction.extents(root)
     count = maps_of(root)[0].n_dims
     if sorted(extents) != list(range(count)) or any(extent < 1 for extent in extents.values()):

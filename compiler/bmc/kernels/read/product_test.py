@@ -96,7 +96,7 @@ class ReadTest(ReadCase):
 """
         self.assertEqual(self.read(text + stored("sums")).initial, 3)
         ones = FLOAT.replace("constant 0.0", "constant 1.0")
-        self.declines("start from a number", ones + stored("sums"))
+        self.declines("constant initial value", ones + stored("sums"))
 
     def test_a_convolution_that_is_stored_with_other_axes_first(self) -> None:
         text = """
@@ -293,13 +293,15 @@ class ReadTest(ReadCase):
     def test_dispatches_that_do_more(self) -> None:
         result = followed("%r = arith.addf %a, %b : f32") + stored("result")
         unknown = "  %more = tensor.empty() : tensor<4x64xf32>\n"
-        self.declines("a store of something else", FLOAT + unknown + result + stored("more"))
+        self.declines("a store of a tensor", FLOAT + unknown + result + stored("more"))
         unread = followed("%r = arith.addf %a, %b : f32").replace("%result", "%more")
         self.declines("not computed last", FLOAT + result + unread)
         cast = "  %more = tensor.cast %sums : tensor<4x64xf32> to tensor<?x64xf32>\n"
-        self.declines("read by something else", FLOAT + cast + result)
+        self.declines("sums that tensor.cast reads", FLOAT + cast + result)
         second = MATMUL.replace("%zero", "%sums")
-        self.declines("one sum", FLOAT + f"  %more = {second}\n" + stored("more"))
+        self.declines(
+            "single product or reduction", FLOAT + f"  %more = {second}\n" + stored("more")
+        )
         other = "  %unused = linalg.fill ins(%c0 : f32) outs(%bias : tensor<64xf32>) -> tensor<64xf32>\n"
         self.declines("linalg.fill", FLOAT + other + result)
 
@@ -335,7 +337,7 @@ class ReadTest(ReadCase):
             "4x64", "64x64"
         )
         turned = turned.replace("%x, %w : tensor<4x32", "%t, %w : tensor<64x32")
-        self.declines("read at other places", turned + stored("second", "z"))
+        self.declines("read at other indices", turned + stored("second", "z"))
 
     def test_layouts(self) -> None:
         transposed = """linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>,

@@ -1,7 +1,7 @@
-"""Kernels that add up many elements for each result, such as means, poolings and products with few columns.
+"""Reads a dispatch as a reduction: means, poolings, and products with few columns.
 
-Lanes are neighboring results, also of several loops (gather.py). Or they are elements that are added up: then each
-result is a sum of lanes, and what is computed from these sums comes once all are in memory.
+Lanes are a loop over results, or all results together (problem/grid.py), or a summed loop. In the last case, each
+result is a sum of lanes, and the epilogue runs once all sums are in memory.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from bmc.kernels.read.body import Operations
 from bmc.kernels.read.halves import typed
 from bmc.kernels.read.views import View, dtype_of, maps_of, plain, source_of
 
-# Fewer elements than this are not worth a group of registers.
+# Fewer lanes are not worth vectorizing.
 _FEWEST = 8
-# To compare loops: lanes of a group, instructions around its operations, those that an element costs in memory if its
-# neighbors are elsewhere, and those to add up lanes.
+# To compare loops as lanes: lanes of a group, and estimated instructions around its operations, for each strided lane,
+# and to sum lanes.
 _LANES = 64
 _AROUND = 4
 _GAP = 0.25
@@ -34,52 +34,56 @@ _ADDITIONS = {"arith.addf": "f32", "arith.addi": "i32"}
 
 
 def read(function: ir_util.Op) -> tuple[Reduction, tuple[Any, ...]]:
-    """Returns what a dispatch function does, and its operands: the result first, as buffers or constants.
+    """Returns the reduction of a dispatch function, and its operands: the result first, buffers or constants.
 
     Raises:
-      Unsupported: it does anything else.
+      Unsupported: the function is not a single sum with an epilogue, or has unsupported types or operations.
     """
     return _Reader(function).reduction()
 
 
 class _Reader(product.Reader):
+    """Reads the operation that sums, and its epilogue."""
+
     def reduction(self) -> tuple[Reduction, tuple[Any, ...]]:
+        """Reads a reduction."""
         root = self.only([op for op in self.ops if is_reduction(op)])
         maps = maps_of(root)
         *inputs, start = root.operands
         arguments = root.regions[0].blocks[0].arguments
         used = [n for n in range(len(inputs)) if list(arguments[n].uses)]
         if not used:
-            raise Unsupported("a sum of nothing")
+            raise Unsupported("a reduction without inputs")
         self.views = [View(source_of(inputs[used[0]]), maps[used[0]])] * (RESULT + 1)
         step = self._step(root, used, maps)
-        written = plain(maps[-1])
-        if self.initial(start, written) is not None:
-            raise Unsupported("sums that start from something")
-        self.finish(root, written)
+        result_loops = plain(maps[-1])
+        if self.initial(start, result_loops) is not None:
+            raise Unsupported("a reduction with initial values")
+        self.finish(root, result_loops)
         views = self.views[RESULT:]
         extents = product.extents(root)
         loops = [
             Loop(extent, (0, 0, *(view.stride(number) for view in views)))
             for number, extent in enumerate(extents)
         ]
-        summed = set(range(len(loops))) - {index.position for index in written}
+        summed = set(range(len(loops))) - {index.position for index in result_loops}
         dtypes = ("", "", *(dtype_of(view.value) for view in views))
         operands = tuple(view.value for view in views)
-        behind = typed(self.operations.nodes)
-        return arranged(dtypes, loops, summed, typed(step), behind), operands
+        epilogue = typed(self.operations.nodes)
+        return arranged(dtypes, loops, summed, typed(step), epilogue), operands
 
     def _step(self, root: Any, used: list[int], maps: list[Any]) -> list[Node]:
+        """Returns the nodes of a step; `used` are the numbers of the root's operands that it reads."""
         block = root.regions[0].blocks[0]
         *body, last, end = [op.operation for op in block.operations]
-        sums = block.arguments[len(root.operands) - 1]
+        accumulator = block.arguments[len(root.operands) - 1]
         dtype = _ADDITIONS.get(last.name)
         if (
             dtype is None
-            or dtype_of(sums) != dtype
+            or dtype_of(accumulator) != dtype
             or end.operands[0] != last.results[0]
-            or len(list(sums.uses)) != 1
-            or sums not in list(last.operands)
+            or len(list(accumulator.uses)) != 1
+            or accumulator not in list(last.operands)
         ):
             raise Unsupported(f"a reduction by {last.name}")
         operations = Operations(self.table)
@@ -89,25 +93,25 @@ class _Reader(product.Reader):
             operand = root.operands[number]
             if dtype_of(operand) not in TYPES:
                 raise Unsupported(f"a reduction of {dtype_of(operand)}")
-            place = self.operand(operand, list(maps[number].results))
-            node = Node("load", dtype_of(operand), operand=place)
+            loaded = self.operand(operand, list(maps[number].results))
+            node = Node("load", dtype_of(operand), operand=loaded)
             known[block.arguments[number]] = operations.node(node)
         for op in body:
             operations.add(op, known)
-        (added,) = (value for value in last.operands if value != sums)
+        (added,) = (value for value in last.operands if value != accumulator)
         value = operations.value(added, known)
         operations.node(Node(last.name.removeprefix("arith."), dtype, (0, value)))
         return operations.nodes
 
 
 def is_reduction(op: Any) -> bool:
-    """Whether an operation of linalg combines elements."""
+    """Whether an operation is a linalg operation that reduces along an axis."""
     if not op.name.startswith("linalg.") or len(op.results) != 1 or not len(op.regions):
         return False
     if op.name in ("linalg.fill", "linalg.transpose", "linalg.broadcast"):
         return False
-    written = maps_of(op)[-1]
-    return bool(written.n_dims > len(list(written.results)))
+    result_map = maps_of(op)[-1]
+    return bool(result_map.n_dims > len(list(result_map.results)))
 
 
 def arranged(
@@ -115,58 +119,69 @@ def arranged(
     loops: list[Loop],
     summed: set[int],
     step: Sequence[Node],
-    behind: Sequence[Node],
+    epilogue: Sequence[Node],
 ) -> Reduction:
-    """Chooses the loop that is lanes, or all loops over results; raises Unsupported if there are few elements."""
+    """Chooses the lanes: one of the loops, or all results together. Raises Unsupported if there are too few elements.
+
+    Args:
+      dtypes: as in Reduction.
+      loops: all loops.
+      summed: indices of the summed loops.
+      step: as in Reduction, but scalars may still be loads, and nodes may be unused.
+      epilogue: the same.
+    """
     outer = merged([loop for number, loop in enumerate(loops) if number not in summed])
-    sums = merged([loop for number, loop in enumerate(loops) if number in summed])
-    count = math.prod(loop.extent for loop in (*outer, *sums))
+    summed_loops = merged([loop for number, loop in enumerate(loops) if number in summed])
+    count = math.prod(loop.extent for loop in (*outer, *summed_loops))
     loads = {node.operand for node in step if node.op == "load"}
 
     def cost(lanes: Loop) -> float:
-        elsewhere = loads & gathered(dtypes, outer) if lanes is together else set()
-        gaps = len(strided(dtypes, lanes, loads)) + len(elsewhere)
+        """Estimates the instructions with these lanes."""
+        gathered_operands = loads & gathered(dtypes, outer) if lanes is all_results else set()
+        gaps = len(strided(dtypes, lanes, loads)) + len(gathered_operands)
         groups = count / lanes.extent * math.ceil(lanes.extent / _LANES)
-        across = math.prod(loop.extent for loop in outer) * _ACROSS if lanes in sums else 0
+        across = math.prod(loop.extent for loop in outer) * _ACROSS if lanes in summed_loops else 0
         return groups * (_AROUND + len(step)) + gaps * count * _GAP + across
 
-    found = [loop for loop in (*outer, *sums) if loop.extent >= _FEWEST]
-    together = None
-    if not any(loop in outer and not strided(dtypes, loop, loads) for loop in found):
-        together = _together(dtypes, outer)
-        found += [together] if together else []
-    if not found:
-        raise Unsupported("few elements")
-    lanes = min(found, key=cost)
-    grid = outer if lanes is together else ()
-    across = lanes in sums
+    candidates = [loop for loop in (*outer, *summed_loops) if loop.extent >= _FEWEST]
+    all_results = None
+    if not any(loop in outer and not strided(dtypes, loop, loads) for loop in candidates):
+        all_results = _all_results(dtypes, outer)
+        candidates += [all_results] if all_results else []
+    if not candidates:
+        raise Unsupported("too few elements")
+    lanes = min(candidates, key=cost)
+    grid = outer if lanes is all_results else ()
+    across = lanes in summed_loops
     outer = () if grid else tuple(loop for loop in outer if loop is not lanes)
-    sums = tuple(loop for loop in sums if loop is not lanes)
+    summed_loops = tuple(loop for loop in summed_loops if loop is not lanes)
     none = Loop(1, (0,) * len(dtypes))
     if across and not outer:
         outer = (none,)
-    # The loop along which operands move: elsewhere, or to the next lane.
+    # A stride of 0 tells which operands are scalars. Gathered operands have 0 in `lanes`, but are vectors.
     strides = [
-        sum(loop.strides[n] for loop in grid) or step for n, step in enumerate(lanes.strides)
+        sum(loop.strides[n] for loop in grid) or stride for n, stride in enumerate(lanes.strides)
     ]
     moving = replace(lanes, strides=tuple(strides))
     return Reduction(
         dtypes,
         outer,
         lanes,
-        sums,
+        summed_loops,
         across,
         needed(with_scalars(tuple(step), moving)),
-        needed(with_scalars(tuple(behind), outer[-1] if across else moving)),
+        needed(with_scalars(tuple(epilogue), outer[-1] if across else moving)),
         grid,
     )
 
 
-def _together(dtypes: tuple[str, ...], outer: tuple[Loop, ...]) -> Loop | None:
-    """Returns the loop over all results, None if they are few, or no neighbors."""
+def _all_results(dtypes: tuple[str, ...], outer: tuple[Loop, ...]) -> Loop | None:
+    """Returns one loop over all results; None if they are too few, or if they or the operands do not allow it."""
     if len(outer) < 2:
         return None
     lanes = as_one(outer)
-    elsewhere = gathered(dtypes, outer)
-    fits = RESULT not in elsewhere and all(WIDTHS[dtypes[number]] == 4 for number in elsewhere)
+    gathered_operands = gathered(dtypes, outer)
+    fits = RESULT not in gathered_operands and all(
+        WIDTHS[dtypes[number]] == 4 for number in gathered_operands
+    )
     return lanes if fits and lanes.extent >= _FEWEST else None

@@ -10,7 +10,7 @@ import numpy as np
 import products
 
 from bmc.kernels.problem.product import RESULT, Node
-from bmc.kernels.read.requantize import clipped
+from bmc.kernels.read.requantize import with_requantize
 
 _LIMITS = (
     ("maxsi", -300),
@@ -45,7 +45,7 @@ class ClipsTest(unittest.TestCase):
         found = 0
         for limits in itertools.permutations(_LIMITS, 3):
             nodes = _nodes(*limits)
-            result = clipped(nodes)
+            result = with_requantize(nodes)
             found += result[-1].op == "requantize"
             with self.subTest(limits=limits):
                 right, got = (
@@ -57,7 +57,7 @@ class ClipsTest(unittest.TestCase):
 
     def test_what_may_wrap_around_is_left_alone(self) -> None:
         both = (("maxsi", -128), ("minsi", 127))
-        self.assertEqual(clipped(_nodes(*both))[-1].op, "requantize")
+        self.assertEqual(with_requantize(_nodes(*both))[-1].op, "requantize")
         for nodes in (
             _nodes(),
             _nodes(both[0]),
@@ -67,7 +67,7 @@ class ClipsTest(unittest.TestCase):
             _nodes(*both, zero=2**15),
             _nodes(*both, source="muli"),
         ):
-            self.assertEqual(clipped(nodes), nodes)
+            self.assertEqual(with_requantize(nodes), nodes)
 
     def test_only_a_sign_leaves_a_value_small(self) -> None:
         """With half of the sum added, the zero point makes some values wrap around."""
@@ -84,7 +84,7 @@ class ClipsTest(unittest.TestCase):
                 Node("rounding_shift", "i32", (5, 6)),
                 *(replace(node, args=tuple(arg + 3 for arg in node.args)) for node in first[5:]),
             ]
-            result = clipped(nodes)
+            result = with_requantize(nodes)
             with self.subTest(shift=shift), np.errstate(all="ignore"):
                 right, got = (
                     products.evaluated(tuple(each), sums, lambda _: sums)[RESULT]

@@ -1,6 +1,6 @@
-"""Reads how 32-bit integers are multiplied by a fraction: as the high part of a product in 64 bits, rounded.
+"""Recognizes rescales: 32-bit integers times a fraction, as the rounded high part of a 64-bit product.
 
-What rewrites/rescales makes of a scaling has names of its own: "fixed_multiply" and "rounding_shift" (ops.py).
+Rescales that rewrites/rescales has simplified become "fixed_multiply" and "rounding_shift" (ops.py).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Rescale:
     """trunc((factors[0] * factors[1] + added) >> shift) in 64 bits.
 
     Attributes:
-      factors: two values of 32 bits, or constants that fit into 32 bits.
-      added: what is added if the first factor is not negative, and if it is.
-      shift: at least 32.
+      factors: two int32 values, or constants that fit into int32.
+      added: the addend for a first factor of at least 0, and the one for a negative first factor.
+      shift: bits, at least 32.
     """
 
     factors: tuple[Any, Any]
@@ -33,7 +33,7 @@ class Rescale:
 
 
 def read(op: Any) -> Rescale | None:
-    """Returns what an operation computes if it is the last one of a rescale, None if it is not."""
+    """Returns the rescale whose last operation is `op`, None if there is none."""
     if op.name != "arith.trunci" or str(op.operands[0].type) != "i64":
         return None
     right = ir_util.definition(op.operands[0])
@@ -59,7 +59,7 @@ def read(op: Any) -> Rescale | None:
 
 
 def scaled(op: Any) -> tuple[Any, Any] | None:
-    """Returns v and m if an operation is the last one of (v * m + 2^30) >> 31, in 32 bits, for |v| < 2^29."""
+    """Returns v and m if `op` is the last operation of (v * m + 2^30) >> 31 in 32 bits, with |v| < 2^29."""
     found = _shifted(op)
     high = ir_util.definition(found[0]) if found and found[1:] == (1, 1) else None
     product = read(high) if high is not None else None
@@ -78,7 +78,7 @@ def scaled(op: Any) -> tuple[Any, Any] | None:
 
 
 def rounded(op: Any) -> tuple[Any, Any] | None:
-    """Returns x and s if an operation is the last one of (x + (2^s >> 1)) >> s, in 32 bits."""
+    """Returns x and s if `op` is the last operation of (x + (2^s >> 1)) >> s in 32 bits."""
     found = _shifted(op)
     if found is None:
         return None
@@ -89,9 +89,10 @@ def rounded(op: Any) -> tuple[Any, Any] | None:
 
 
 def _shifted(op: Any) -> tuple[Any, Any, Any] | None:
-    """Returns x, c and s of (x + c) >> s if that does not wrap around.
+    """Returns x, c and s if `op` is the last operation of (x + c) >> s, and the sum does not wrap.
 
-    s is a number or a value; c is a number, or s where c is 2^s >> 1.
+    If s is a constant, s and c are integers (c is None if it is not constant). Otherwise s is a value, and c is s if
+    the addend is 2^s >> 1, else None.
     """
     if op.name != "arith.shrsi" or str(op.results[0].type) != "i32":
         return None
@@ -106,7 +107,7 @@ def _shifted(op: Any) -> tuple[Any, Any, Any] | None:
 
 
 def _halved_power(value: Any) -> Any:
-    """Returns s of 2^s >> 1; None for anything else."""
+    """Returns s if a value is 2^s >> 1, else None."""
     half = ir_util.definition(value)
     if half is None or half.name != "arith.shrui" or ir_util.constant(half.operands[1]) != 1:
         return None
@@ -121,13 +122,13 @@ def _never_wraps(op: Any) -> bool:
 
 
 def number(constant: Any) -> float:
-    """Returns the value of an arith.constant; raises Unsupported if it is no number."""
+    """Returns the value of an arith.constant; raises Unsupported if it is not a number."""
     attribute = constant.attributes["value"]
     if isinstance(attribute, ir.IntegerAttr):
         return int(ir.IntegerAttr(attribute).value)
     if isinstance(attribute, ir.FloatAttr):
         return float(ir.FloatAttr(attribute).value)
-    raise Unsupported("a constant that is no number")
+    raise Unsupported("a constant that is not a number")
 
 
 def _is_constant(value: Any) -> bool:
@@ -136,7 +137,7 @@ def _is_constant(value: Any) -> bool:
 
 
 def _terms(value: Any) -> list[Any]:
-    """The values that are added up."""
+    """Returns the terms of a sum."""
     owner = ir_util.definition(value)
     if owner is None or owner.name != "arith.addi":
         return [value]
@@ -144,7 +145,7 @@ def _terms(value: Any) -> list[Any]:
 
 
 def _added(term: Any, factor: Any) -> tuple[int, int] | None:
-    """What a term is if a factor is not negative, and if it is; None unless both are constants."""
+    """Returns the value of a term for `factor` >= 0 and for `factor` < 0; None unless both are constants."""
     constant = ir_util.constant(term)
     if constant is not None:
         return constant, constant
@@ -163,7 +164,7 @@ def _added(term: Any, factor: Any) -> tuple[int, int] | None:
 
 
 def _narrow(value: Any) -> Any:
-    """The i32 that was extended to an i64, or a constant that is one; None for anything else."""
+    """Returns the int32 that is extended to an int64 value, or a constant that fits into int32, else None."""
     owner = ir_util.definition(value)
     if owner is not None and owner.name == "arith.extsi" and str(owner.operands[0].type) == "i32":
         return owner.operands[0]

@@ -1,4 +1,4 @@
-"""How the loops of an operation visit its buffers."""
+"""Buffers and constants as the loops of an operation index them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _VIEWS = (
 
 
 class View:
-    """A buffer or constant that is indexed by the root's loops through a map.
+    """A buffer or constant, and the affine map from the root's loops to its indices.
 
     Args:
       value: the buffer or constant.
-      map_: where it is read.
-      types: what its elements may be.
+      map_: the map.
+      types: the supported element types.
     """
 
     def __init__(self, value: Any, map_: Any, types: Collection[str] = TYPES) -> None:
@@ -50,30 +50,31 @@ class View:
         ]
 
     def step(self, axis: int) -> int:
-        """Bytes from one index of an axis to the next."""
+        """Returns the stride of an axis in bytes."""
         return int(self._steps[axis][0])
 
     def stride(self, loop: int) -> int:
-        """Bytes from one iteration of a loop to the next."""
+        """Returns the bytes from one iteration of a loop to the next."""
         return int(sum(stride * terms.get(loop, 0) for stride, terms in self._steps))
 
 
 def maps_of(op: Any) -> list[Any]:
+    """Returns the affine maps of a linalg operation's operands."""
     return [each.value for each in linalg.get_indexing_maps(op)]
 
 
 def terms_of(index: Any) -> dict[int, int]:
-    """The factor of each loop in an index."""
+    """Returns the factor of each loop in an index, which must be a linear function of loops."""
     if isinstance(index, ir.AffineConstantExpr) and ir.AffineConstantExpr(index).value == 0:
         return {}
-    found = contraction.terms(index)
-    if found is None:
+    terms = contraction.terms(index)
+    if terms is None:
         raise Unsupported(f"the index {index}")
-    return found
+    return terms
 
 
 def plain(map_: Any) -> list[Any]:
-    """The results of a map that are loops, each a different one."""
+    """Returns the results of a map, which must be distinct loops."""
     loops = [ir.AffineDimExpr(each) for each in map_.results if isinstance(each, ir.AffineDimExpr)]
     if len({loop.position for loop in loops}) != len(list(map_.results)):
         raise Unsupported(f"the map {map_}")
@@ -81,7 +82,12 @@ def plain(map_: Any) -> list[Any]:
 
 
 def loops_of(map_: Any, indices: list[Any]) -> list[Any]:
-    """Returns the loops of an operation that accesses a tensor through a permutation, at these indices."""
+    """Returns the loops of an operation in terms of the indices of a tensor.
+
+    Args:
+      map_: the map from the loops to the indices, a permutation.
+      indices: the indices of the tensor.
+    """
     if len(indices) != map_.n_dims:
         raise Unsupported(f"the map {map_}")
     loops: list[Any] = [None] * map_.n_dims
@@ -91,9 +97,9 @@ def loops_of(map_: Any, indices: list[Any]) -> list[Any]:
 
 
 def substituted(map_: Any, loops: list[Any]) -> list[Any]:
-    """The results of a map in terms of what its loops are, also where a result is a sum, as in a window."""
+    """Returns the results of a map with `loops` in place of its loops; results may be sums, as in a window."""
 
-    def one(index: Any) -> Any:
+    def substitute(index: Any) -> Any:
         if isinstance(index, ir.AffineDimExpr):
             return loops[ir.AffineDimExpr(index).position]
         if isinstance(index, ir.AffineConstantExpr):
@@ -104,26 +110,27 @@ def substituted(map_: Any, loops: list[Any]) -> list[Any]:
         ]
         return functools.reduce(ir.AffineExpr.get_add, expressions)
 
-    return [one(index) for index in map_.results]
+    return [substitute(index) for index in map_.results]
 
 
 def source_of(value: Any) -> Any:
-    """The buffer that holds a tensor, or the value itself if it is a buffer or a constant."""
+    """Returns the buffer from which a tensor is loaded, or the value itself if it is a buffer or a constant."""
     if isinstance(value.type, ir.MemRefType):
         return value
     owner = ir_util.definition(value)
     if owner is not None and owner.name == "arith.constant":
         return value
     if owner is None or owner.name != LOAD:
-        raise Unsupported("an operand that is computed first")
+        raise Unsupported("an operand that the dispatch computes")
     return owner.operands[0]
 
 
 def root_of(value: Any) -> Any:
-    """The buffer that a buffer is a view of, which may be itself."""
+    """Returns the buffer that a buffer is a view of, which may be the buffer itself."""
     return ir_util.behind(value, _VIEWS)
 
 
 def dtype_of(value: Any) -> str:
+    """Returns the name of a value's type, or of its element type."""
     type_ = value.type
     return str(type_.element_type) if isinstance(type_, ir.ShapedType) else str(type_)

@@ -291,13 +291,13 @@ func.func @f(%x: memref<6x20xi8>, %y: {to}) {{
         more = "  iree_codegen.store_to_buffer %x, %to_x : tensor<6x20xf32> into memref<6x20xf32>\n"
         for reason, text in (
             ("a dispatch with", _TEXT.replace("  return\n", more + "  return\n")),
-            ("not one operation", _TEXT.replace("  iree_codegen.store", "  // ")),
-            ("only moved", _MOVE.replace("  return\n", twice + "  return\n")),
+            ("not a single operation", _TEXT.replace("  iree_codegen.store", "  // ")),
+            ("only copied", _MOVE.replace("  return\n", twice + "  return\n")),
             ("an epilogue with math.log", _TEXT.replace("arith.mulf %a, %b", "math.log %a")),
             ("an epilogue with a f32", _TEXT.replace("%a, %b :", "%a, %old :")),
-            ("computed first", _TEXT.replace("ins(%x,", "ins(%late,").replace(
+            ("that the dispatch computes", _TEXT.replace("ins(%x,", "ins(%late,").replace(
                 "  %empty", "  %late = tensor.empty() : tensor<6x20xf32>\n  %empty")),
-            ("few elements", _TEXT.replace("20", "7")),
+            ("too few elements", _TEXT.replace("20", "7")),
             ("of type .*f64", _MOVE.replace("i8", "f64")),
         ):  # fmt: skip
             with self.subTest(reason=reason), self.assertRaisesRegex(Unsupported, reason):

@@ -186,7 +186,7 @@ class ReductionsTest(unittest.TestCase):
   }"""
         text = _WINDOWS.replace(fill, generic)
         self.assertEqual(self.read(text.replace("VALUE", "%c0")), self.read(_WINDOWS))
-        with self.assertRaisesRegex(Unsupported, "start from a number"):
+        with self.assertRaisesRegex(Unsupported, "constant initial value"):
             self.read(text.replace("VALUE", "%old"))
 
     def few(self, batch: int, rows: int, columns: int, bias: str = "f32") -> Reduction:
@@ -250,9 +250,9 @@ class ReductionsTest(unittest.TestCase):
         for reason, old, new in (
             ("a reduction by arith.mulf", "%r = arith.addf %old, %v", "%r = arith.mulf %old, %v"),
             ("a reduction by arith.addf", "arith.addf %old, %v", "arith.addf %v, %v"),
-            ("start from a number", "constant 0.0", "constant 1.0"),
+            ("constant initial value", "constant 0.0", "constant 1.0"),
             ("an epilogue with math.log", "arith.subf %a, %c", "math.log %a"),
-            ("few elements", "70", "7"),
+            ("too few elements", "70", "7"),
         ):
             with self.subTest(reason=reason), self.assertRaisesRegex(Unsupported, reason):
                 self.read(text.replace(old, new))

@@ -52,10 +52,10 @@ class ScatterTest(unittest.TestCase):
         for reason, text in (
             ("computes", _TEXT.replace("iree_linalg_ext.yield %a", adds)),
             ("computes", _TEXT.replace("iree_linalg_ext.yield %a", "iree_linalg_ext.yield %b")),
-            ("into a copy", _TEXT.replace("%new, %to_r", "%new, %other")),
-            ("gaps", _TEXT.replace("memref<3x2x5xf32>", gaps)),
+            ("not in place", _TEXT.replace("%new, %to_r", "%new, %other")),
+            ("not contiguous", _TEXT.replace("memref<3x2x5xf32>", gaps)),
             ("parts", parts),
-            ("one scatter", _TEXT.replace("  return\n", f"{_STORE}  return\n")),
+            ("single scatter", _TEXT.replace("  return\n", f"{_STORE}  return\n")),
         ):
             with self.subTest(reason=reason), self.assertRaisesRegex(Unsupported, reason):
                 self.read(text)
