@@ -86,8 +86,8 @@ def exp(x: int, to: Operations) -> int:
     """
     least, most = map(to.number, _EXP_ENDS)
     limited = to.float_("minimumf", to.float_("maximumf", x, least), most)
-    turns = to.float_("mulf", limited, to.number(0.5 / math.log(2)))
-    shifted = to.float_("addf", turns, to.number(_LARGE))
+    scaled = to.float_("mulf", limited, to.number(0.5 / math.log(2)))
+    shifted = to.float_("addf", scaled, to.number(_LARGE))
     n = to.float_("subf", shifted, to.number(_LARGE))
     rest = to.float_("fma", n, to.number(-_LOG_HIGH), limited)
     rest = to.float_("fma", n, to.number(-_LOG_LOW), rest)

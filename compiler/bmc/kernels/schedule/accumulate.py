@@ -46,7 +46,7 @@ class Accumulate:
       borders: the taps outside the image, if `a` is padded.
       masks: the masks of the lanes, if `b` is padded.
       choice: `reuses`, whether taps share loads, which needs an address register for each tap; and `unroll`.
-      turns: K blocks of the product; estimates the cost of spills between them.
+      k_blocks: number of K blocks, for the estimated cost of spills between them.
 
     Raises:
       Unsupported: the window of a depthwise product is too large, or the dtypes cannot be combined.
