@@ -181,7 +181,7 @@ class TfliteSvdfTest(support.ModelFileTest):
             second.inputs[4] = first.inputs[4]
 
         def followed(made: Graph) -> None:
-            x, y = made.tensor("sequence", (1, 1, 4)), made.tensor("z", (1, 1, 4))
+            x, y = made.graph.operators[0].inputs[0], made.tensor("z", (1, 1, 4))
             lstm = "UnidirectionalSequenceLSTM"
             made.op("UNIDIRECTIONAL_SEQUENCE_LSTM", [x], [y], options=f"{lstm}Options")
 
