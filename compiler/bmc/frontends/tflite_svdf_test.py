@@ -185,18 +185,24 @@ class TfliteSvdfTest(support.ModelFileTest):
             lstm = "UnidirectionalSequenceLSTM"
             made.op("UNIDIRECTIONAL_SEQUENCE_LSTM", [x], [y], options=f"{lstm}Options")
 
+        def computed(made: Graph) -> None:
+            svdf = made.graph.operators[0]
+            svdf.inputs[1] = svdf.inputs[0]
+
         wrong = (
             ("float32", "beside op 'UNIDIRECTIONAL_SEQUENCE_LSTM'", followed),
             ("int16", "on tensors of these types", edited("y0", type=schema.TensorType.INT32)),
-            ("int16", "whose state is not its own", edited("state0", isVariable=False)),
             ("int16", "with weights or a state", zero),
             ("int16", "with operands of shapes that do not match", edited("state0", shape=[1, 2])),
             ("int16", "without the scales", edited("state0", quantization=None)),
-            ("int16", "with weights that are no constants", edited("features0", buffer=0)),
+            ("int16", "with weights that are no constants", computed),
         )
         for kind, message, change in wrong:
             data = _file(kind, change=change)
             self.rejects("op-rejected", f"'SVDF' {message}", "(at y0 in model.tflite)", data=data)
+        for name, changes in (("state0", {"isVariable": False}), ("features0", {"buffer": 0})):
+            data = _file("int16", change=edited(name, **changes))
+            self.rejects("bad-file", f"reads '{name}' before an op makes it", data=data)
         self.rejects(
             "op-rejected", "not its own", data=_file("int8", twice=True, units=6, change=shared)
         )
