@@ -10,7 +10,7 @@ from bmc.kernels.epilogue.constants import Constants, hoisted
 from bmc.kernels.problem.product import LANES, RESULT, Loop, Node, Unsupported, strided
 from bmc.kernels.problem.reduction import Reduction
 from bmc.kernels.schedule import dot, gather
-from bmc.kernels.tree import rvv
+from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes
 
@@ -68,28 +68,11 @@ class _Writer:
         )
         return (*self._reduction.step, *epilogue)
 
-    def _repeat(self, loops: Sequence[Loop], body: Callable[[], None]) -> None:
-        """Emits loops around `body`, and leaves the addresses as they were."""
-        if not loops:
-            body()
-            return
-        first, *rest = loops
+    def _repeat(self, around: Sequence[Loop], body: Callable[[], None]) -> None:
+        loops.repeat(self._out, self._addresses, around, body, _UNROLLED)
 
-        def iteration() -> None:
-            self._repeat(rest, body)
-            self._move(first, 1)
-
-        if first.extent <= _UNROLLED and not rest:
-            for _ in range(first.extent):
-                iteration()
-        else:
-            self._out.repeat(first.extent, iteration)
-        self._move(first, -first.extent)
-
-    def _move(self, loop: Loop, times: int) -> None:
-        """Moves all addresses by `times` iterations of a loop."""
-        for number, address in self._addresses.items():
-            self._out.add(address, times * loop.strides[number])
+    def _move(self, loop: Loop, iterations: int) -> None:
+        loops.move(self._out, self._addresses, loop, iterations)
 
     def _pieces(self, lanes: Loop, lmul: int, piece: Callable[[Lanes], None]) -> None:
         """Emits `piece` for all pieces of the loop `lanes` in groups of `lmul` registers; the addresses stay."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bmc.kernels.dtypes import TYPES, WIDTHS
@@ -20,7 +20,7 @@ from bmc.kernels.epilogue.constants import Constants, hoisted
 from bmc.kernels.epilogue.rows import emit
 from bmc.kernels.problem.product import RESULT, A, B, Edge, Loop, Product, Unsupported
 from bmc.kernels.schedule.columns import load_number
-from bmc.kernels.tree import rvv
+from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.tree import fits
@@ -102,14 +102,14 @@ class _Sliding:
         if padding.value and product.scheme.is_float:
             raise Unsupported("an image that is padded with floats other than zero")
         *other_lanes, self._x = product.grid
-        loops = [*product.outer, *other_lanes]
+        results = [*product.outer, *other_lanes]
         # `down` and `along` are the numbers of the vertical and the horizontal edge. self._y is the loop over result
         # lines; self._down and self._along are the loops over vertical and horizontal taps.
         along = next((n for n, step in enumerate(self._x.steps) if step), 0)
         down = 1 - along
         none = Loop(1, (0,) * len(product.dtypes), (0, 0))
-        self._y = next((loop for loop in loops if loop.steps[down]), none)
-        self._planes = [loop for loop in loops if loop is not self._y]
+        self._y = next((loop for loop in results if loop.steps[down]), none)
+        self._planes = [loop for loop in results if loop is not self._y]
         self._edges: tuple[Edge, Edge] = (padding.edges[down], padding.edges[along])
         taps = [[each for each in summed if each.steps[n]] for n in (down, along)]
         padded_planes = any(any(each.steps) for each in self._planes)
@@ -225,27 +225,12 @@ class _Sliding:
         if self._pad_value:
             pad_value = out.register()
             out.set(pad_value, self._pad_value)
-        self._repeat(self._planes, lambda: self._plane(weights, pad_value))
+        addresses = dict(enumerate(self._bases))
+        loops.repeat(out, addresses, self._planes, lambda: self._plane(weights, pad_value))
         return out.kernel()
 
-    def _repeat(self, loops: list[Loop], body: Callable[[], None]) -> None:
-        """Emits loops around `body`, and leaves the addresses as they were."""
-        if not loops:
-            body()
-            return
-        first, *rest = loops
-
-        def iteration() -> None:
-            self._repeat(rest, body)
-            self._move(first, 1)
-
-        self._out.repeat(first.extent, iteration)
-        self._move(first, -first.extent)
-
-    def _move(self, loop: Loop, times: int) -> None:
-        """Moves the addresses of all operands by `times` iterations of a loop."""
-        for base, stride in zip(self._bases, loop.strides, strict=True):
-            self._out.add(base, times * stride)
+    def _move(self, loop: Loop, iterations: int) -> None:
+        loops.move(self._out, dict(enumerate(self._bases)), loop, iterations)
 
     def _plane(self, weights: list[str], pad_value: str) -> None:
         """Emits one plane: panel by panel, each from its first line to the last."""

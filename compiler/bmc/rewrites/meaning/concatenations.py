@@ -11,7 +11,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import build, ir_util, names
 
 _LOOPS = ("scf.", "stablehlo.while", "stablehlo.case", "stablehlo.if")
 
@@ -19,7 +19,7 @@ _LOOPS = ("scf.", "stablehlo.while", "stablehlo.case", "stablehlo.if")
 def apply(module: Any, _: object = None) -> None:
     """Rewrites concatenations of static shape in which a tensor stands behind one that needs a later loop."""
     needed: dict[Any, dict[ir_util.Op, int]] = {}
-    for op in ir_util.all_of(module, "tensor.concat"):
+    for op in ir_util.all_of(module, names.CONCAT):
         if op.block not in needed:
             needed[op.block] = _loops_of(op.block)
         last = [needed[op.block].get(ir_util.definition(value), -1) for value in op.operands]
@@ -48,20 +48,19 @@ def _insert(op: ir_util.Op, order: list[int]) -> None:
     kind, axis = op.results[0].type, ir.IntegerAttr(op.attributes["dim"]).value
     sizes = [list(value.type.shape) for value in op.operands]
     with ir.InsertionPoint(op), op.location:
-        joined = ir.Operation.create("tensor.empty", [kind]).result
+        joined = build.op(names.EMPTY, kind)
         for number in order:
             offsets = [0] * len(kind.shape)
             offsets[axis] = sum(size[axis] for size in sizes[:number])
-            joined = ir.Operation.create(
-                "tensor.insert_slice",
-                [kind],
-                [op.operands[number], joined],
-                attributes={
-                    "static_offsets": ir.DenseI64ArrayAttr.get(offsets),
-                    "static_sizes": ir.DenseI64ArrayAttr.get(sizes[number]),
-                    "static_strides": ir.DenseI64ArrayAttr.get([1] * len(offsets)),
-                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 0, 0, 0]),
-                },
-            ).result
+            joined = build.op(
+                names.INSERT_SLICE,
+                kind,
+                op.operands[number],
+                joined,
+                static_offsets=ir.DenseI64ArrayAttr.get(offsets),
+                static_sizes=ir.DenseI64ArrayAttr.get(sizes[number]),
+                static_strides=ir.DenseI64ArrayAttr.get([1] * len(offsets)),
+                operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, 0, 0, 0]),
+            )
     op.results[0].replace_all_uses_with(joined)
     op.erase()
