@@ -17,7 +17,7 @@ SUM = Node("sum", "i32")
 HALF_SUM = Node("sum", "f16")
 # By the type of what is multiplied.
 SUMS = {"f16": HALF_SUM, "f32": FLOAT_SUM, "i8": SUM}
-DTYPES = dict(f32=np.float32, f16=np.float16, i32=np.int32, i16=np.int16, i8=np.int8, i4=np.int8)
+DTYPES = dict(f32=np.float32, f16=np.float16, i32=np.int32, i16=np.int16, i8=np.int8)
 Array = np.ndarray[Any, Any]
 # Bytes in a table that is looked up.
 TABLE = 256
@@ -239,9 +239,9 @@ def operands(product: Product, seed: int = 0) -> list[Array]:
         reach = sum((loop.extent - 1) * loop.strides[number] for loop in _loops(product))
         if product.padding and number == product.padding.operand:
             reach = _last(product)
-        size = TABLE if number in tables else reach // WIDTHS.get(dtype, 1) + 1
+        size = TABLE if number in tables else reach // WIDTHS[dtype] + 1
         # Weights in 16 bits are int8 as well.
-        limit = {"i4": 128, "i8": 128, "i16": 128, "i32": 2**22, "f32": 9, "f16": 3}[dtype]
+        limit = {"i8": 128, "i16": 128, "i32": 2**22, "f32": 9, "f16": 3}[dtype]
         values = generator.integers(-limit, limit, size)
         made.append((values * (number != RESULT)).astype(DTYPES[dtype]))
     return made
@@ -273,11 +273,7 @@ def _factor(product: Product, data: list[Array], number: int) -> Array:
     """An operand of the multiplication, with an axis for each loop."""
     padding = product.padding
     if padding is None or padding.operand != number:
-        found = _view(product, data, number, sums=True)
-        if product.dtypes[number] == "i4":
-            # The last loop runs over the halves of a byte, as dtypes.py says.
-            return np.stack((found[..., 0] << 4 >> 4, found[..., 1] >> 4), axis=-1)
-        return found
+        return _view(product, data, number, sums=True)
     places, inside = _places(product)
     read = data[number][np.where(inside, places // WIDTHS[product.dtypes[number]], 0)]
     return np.where(inside, read, padding.value)

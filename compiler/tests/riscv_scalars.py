@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +47,6 @@ class Scalars:
 
     Attributes:
       written: scalar registers that were written, except the arguments.
-      loaded: bytes that were loaded from each operand; where lanes are apart, with what is between them.
     """
 
     def __init__(self, operands: Sequence[np.ndarray[Any, Any]], writable: Set[int]) -> None:
@@ -56,7 +54,6 @@ class Scalars:
         self._integers = _Registers(zero=0, x0=0)
         self._floats = _Registers()
         self.written: set[str] = set()
-        self.loaded: Counter[int] = Counter()
         self._operands: list[_Operand] = []
         start = 0x4000_0000
         for data in operands:
@@ -86,7 +83,6 @@ class Scalars:
             begin = address - operand.start
             if begin >= 0 and begin + size <= operand.data.size:
                 self._require(not store or number in self._writable, number, "store to an operand")
-                self.loaded[number] += 0 if store else size
                 return operand.data[begin : begin + size]
         raise Trap(f"{size} bytes at {address:#x} are in no operand")
 

@@ -64,7 +64,5 @@ SCHEMES = {
         Scheme("f32", "f16", "f32", "f32", "vfmacc"),
         Scheme("i8", "i8", "i16", "i32", "vwmacc"),
         Scheme("i8", "i16", "i16", "i32", "vwmacc"),
-        # Products are added up in 16 bits, and sums of 32 of them in 32 (schedule/int4.py).
-        Scheme("i8", "i4", "i8", "i32", "vwmacc"),
     )
 }

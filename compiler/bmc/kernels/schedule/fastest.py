@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bmc.kernels.problem.product import B, Product, Unsupported
-from bmc.kernels.schedule import gemm, int4, sliding
+from bmc.kernels.problem.product import Product, Unsupported
+from bmc.kernels.schedule import gemm, sliding
 from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.tree.assembly import Kernel
 
@@ -16,9 +16,6 @@ def write(product: Product, vlen: int, choice: Choice = DEFAULT) -> Kernel:
     Raises:
       Unsupported: neither has a kernel.
     """
-    if product.dtypes[B] == "i4":
-        replace(choice, lanes=None).require()
-        return int4.write(product, vlen)
     if replace(choice, lanes=None) != DEFAULT:
         return gemm.write(product, vlen, choice)
     try:
