@@ -80,12 +80,18 @@ def _check_places(model: Any, name: str, size: int) -> None:
 
 
 def _check_order(model: Any, graph: Any, name: str) -> None:
-    """Checks that every tensor has its elements before they are read: LiteRT would read what lies in memory."""
+    """Checks that every tensor has its elements before they are read: LiteRT would read what lies in memory.
+
+    A custom op may have memory of its own among what it reads. Those that bmc does not know are refused by name.
+    """
     tensors = _list(graph.tensors)
     known = {i for i, tensor in enumerate(tensors) if _has_elements(model, tensor)}
     known.update(_list(graph.inputs))
     for reads, made in [
-        *((op.inputs, op.outputs) for op in _list(graph.operators)),
+        *(
+            (() if tflite_schema.op_kind(model, op) == "CUSTOM" else op.inputs, op.outputs)
+            for op in _list(graph.operators)
+        ),
         (graph.outputs, ()),
     ]:
         for index in _list(reads):

@@ -124,11 +124,13 @@ class TfliteCheckTest(support.FolderTest):
         model = SimpleNamespace(buffers=[], operatorCodes=[code], subgraphs=subgraphs)
         tflite_check.check(model, "m.tflite", 1000)
 
-    def check_order(self, data: Any = None, variable: bool = False, shape: Any = (4,)) -> None:
-        """Checks a model that adds a tensor that no op makes."""
+    def check_order(
+        self, data: Any = None, variable: bool = False, shape: Any = (4,), op: str = "ADD"
+    ) -> None:
+        """Checks a model with an op that reads a tensor that no op makes."""
         graph = tflite_graph.Graph()
         a, b, c = (graph.tensor(name, shape) for name in "abc")
-        graph.op("ADD", [a, b], [c])
+        graph.op(op, [a, b], [c])
         graph.graph.tensors[b].isVariable = variable
         if data is not None:
             graph.graph.tensors[b].buffer = graph.buffer(data)
@@ -139,6 +141,7 @@ class TfliteCheckTest(support.FolderTest):
         self.check_order(np.zeros(4, np.float32))
         self.check_order(variable=True)
         self.check_order(shape=(0,))
+        self.check_order(op="CUSTOM")
         said = "reads 'b' before an op makes it"
         self.refuses("bad-file", said, call=self.check_order)
         self.refuses("bad-file", said, call=lambda: self.check_order(np.zeros(0, np.float32)))
