@@ -1,6 +1,6 @@
 """hart: the part of the HAL that every hart in machine mode has."""
 
-load("@rules_cc//cc:defs.bzl", "cc_library")
+load("//runtime_bm:c_room.bzl", "c_part")
 
 def hart(*, name, misa = "", **kwargs):
     """A library with the functions of riscv.c.
@@ -13,20 +13,13 @@ def hart(*, name, misa = "", **kwargs):
     bits = 0
     for letter in misa.elems():
         bits |= 1 << "abcdefghijklmnopqrstuvwxyz".index(letter)
-    cc_library(
+    c_part(
         name = name,
         srcs = [Label("//boards/common:riscv.c")],
+        copts = [],
         local_defines = ["BM_MISA={}".format(bits)] if misa else [],
         target_compatible_with = ["@platforms//os:none"],
-        deps = [
-            Label("//boards/common:csr"),
-            Label("//boards/common:device_tree"),
-            Label("//boards/common:probe"),
-            Label("//runtime_bm/base"),
-            # Every board without an operating system has startup and traps.
-            Label("//runtime_bm/crt"),
-            Label("//runtime_bm/crt:crt_api"),
-            Label("//runtime_bm/hal:hal_api"),
-        ],
+        # Every board without an operating system has startup and traps.
+        deps = "//boards/common:csr //boards/common:device_tree //boards/common:probe base crt crt:crt_api hal:hal_api",
         **kwargs
     )
