@@ -84,7 +84,7 @@ def c_tests(*, name, common = "", deps = {}, target_compatible_with = {}):
         )
 
 def _labels(words):
-    """Returns the labels of words, in buildifier's order, so that images do not depend on how a BUILD file writes them."""
+    """Returns the labels of words, in buildifier's order, so that no image depends on how a BUILD file has them."""
     labels = [
         word if word.startswith((":", "//")) else "//runtime_bm/" + word
         for word in words.split(" ")

@@ -1,4 +1,7 @@
-"""House rules on plain text: what freestanding code must not name, how long a file may be."""
+"""House rules on plain text: what freestanding code must not name, how long a file may be.
+
+Also, that a unit test which Bazel finds by its name is run.
+"""
 
 from __future__ import annotations
 
@@ -66,4 +69,19 @@ def check(files: Mapping[str, str]) -> list[str]:
             for number, line in enumerate(lines, 1):
                 if what.search(line):
                     problems.append(f"{path}:{number}: {why}: {line.strip()}")
+    return problems + _forgotten_tests(files)
+
+
+def _forgotten_tests(files: Mapping[str, str]) -> list[str]:
+    """Unit tests of C that c_tests finds, so that they are built, and that no BUILD file runs."""
+    builds = {path: text for path, text in files.items() if path.endswith("BUILD.bazel")}
+    problems = []
+    for path in sorted(files):
+        folder, _, name = path.removesuffix(".c").rpartition("/")
+        is_found = "c_tests(" in builds.get(f"{folder}/BUILD.bazel", "")
+        if not is_found or not path.endswith("_test.c"):
+            continue
+        label = f"//{folder}:{name}_lib"
+        if not any(f'"{label}"' in text for text in builds.values()):
+            problems.append(f"{path}: no BUILD file of boards/tests runs {label}")
     return problems

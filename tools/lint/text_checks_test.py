@@ -40,6 +40,19 @@ class TextChecksTest(unittest.TestCase):
         }
         self.assertEqual(text_checks.check(fine), [])
 
+    def test_each_unit_test_of_c_runs(self) -> None:
+        found = {
+            "runtime_bm/plan/BUILD.bazel": 'c_tests(name = "tests")',
+            "runtime_bm/plan/x_test.c": "int main(void) {}",
+            # A driver, in a folder without unit tests.
+            "boards/common/sifive_test.c": "",
+        }
+        label = "//runtime_bm/plan:x_test_lib"
+        problem = f"runtime_bm/plan/x_test.c: no BUILD file of boards/tests runs {label}"
+        self.assertEqual(text_checks.check(found), [problem])
+        runs = {"boards/tests/BUILD.bazel": f'libs = ["{label}"]'}
+        self.assertEqual(text_checks.check(found | runs), [])
+
 
 if __name__ == "__main__":
     unittest.main()
