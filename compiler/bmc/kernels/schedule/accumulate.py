@@ -20,6 +20,7 @@ from bmc.kernels.schedule.columns import Columns, load_number
 from bmc.kernels.schedule.row_block import REGISTERS, Block
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
+from bmc.kernels.tree.loops import Pointers
 from bmc.kernels.tree.tree import fits
 
 # Taps of a depthwise window. All of them are unrolled.
@@ -223,50 +224,43 @@ class Accumulate:
                 block.lanes, lambda: self._nested(self._loops, unroll, interior), emit_border
             )
 
-    def _nested(self, loops: tuple[Loop, ...], unroll: int, pointers: _Pointers) -> None:
+    def _nested(self, summed: tuple[Loop, ...], unroll: int, pointers: _Pointers) -> None:
         """Emits nested loops, the innermost one unrolled. A loop over vertical taps skips those outside the image."""
         out = self._out
-        first, *rest = loops
-        if self._masks is not None and len(loops) == pointers.masked:
+        first, *rest = summed
+        if self._masks is not None and len(summed) == pointers.masked:
             self._mask(self._masks, pointers.block)
         if not rest:
             count, left = divmod(first.extent, unroll)
             out.repeat(count, lambda: self._steps(unroll, pointers))
             if left:
                 self._steps(left, pointers)
+            pointers.moved.move(out, first, -first.extent)
             return
-        inner = rest[0]
-        edge = self._borders.crossed(first)
-
-        def move(done: int) -> None:
-            """Moves the pointers to the next iteration, after `done` iterations of the inner loop."""
-            for number, registers in ((A, pointers.a.values()), (B, pointers.b)):
-                for register in registers:
-                    out.add(register, first.strides[number] - done * inner.strides[number])
 
         def inside() -> None:
             self._nested(tuple(rest), unroll, pointers)
-            move(inner.extent)
+            pointers.moved.move(out, first, 1)
 
         def outside() -> None:
             if pointers.block.pad_value:
                 self._nested(tuple(rest), 1, replace(pointers, block=pointers.block.outside))
-                move(inner.extent)
-            else:
-                move(0)
+            pointers.moved.move(out, first, 1)
 
+        edge = self._borders.crossed(first)
         if edge is None:
             out.repeat(first.extent, inside)
-            return
-        with out.registers(2) as (index, limit):
-            out.move(index, pointers.block.positions[edge.number])
-            out.set(limit, edge.extent)
+        else:
+            with out.registers(2) as (index, limit):
+                out.move(index, pointers.block.positions[edge.number])
+                out.set(limit, edge.extent)
 
-            def body() -> None:
-                out.within(index, limit, inside, outside)
-                out.add(index, step(first, edge.number))
+                def body() -> None:
+                    out.within(index, limit, inside, outside)
+                    out.add(index, step(first, edge.number))
 
-            out.repeat(first.extent, body)
+                out.repeat(first.extent, body)
+        pointers.moved.move(out, first, -first.extent)
 
     def _mask(self, masks: Masks, block: Block) -> None:
         """Emits the load of the next mask into v0, and sets the group of `b` to the pad value for masked-off lanes."""
@@ -292,7 +286,7 @@ class Accumulate:
             pending += stride
             if number == count - 1 or not fits(stride):
                 for pointer in pointers.a.values():
-                    self._out.add(pointer, pending, pointers.block.constants.get(pending, ""))
+                    self._out.add(pointer, pending, pointers.block.constants)
                 pending = 0
 
     def _one_step(self, number: int, count: int, pending: int, pointers: _Pointers) -> None:
@@ -377,6 +371,11 @@ class _Pointers:
     b: list[str]
     innermost: Loop
     masked: int = 0
+
+    @property
+    def moved(self) -> Pointers:
+        """The addresses, which loops move."""
+        return Pointers([*((A, each) for each in self.a.values()), *((B, each) for each in self.b)])
 
 
 def _window(

@@ -132,7 +132,7 @@ class Columns:
                 out.emit(rvv.load_segments(steps, 8, f"v{loaded}", column, stride, masked))
                 block.lanes.use(out, 16, policy)
             step = innermost.strides[B] * steps
-            out.add(column, step, block.constants.get(step, ""))
+            out.add(column, step, block.constants)
         if extends_floats:
             depthwise.extend(out, block, f"v{loaded}", f"v{wide}")
         if extends_integers:

@@ -12,9 +12,9 @@ from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.epilogue import one_row
 from bmc.kernels.epilogue.constants import Constants, hoisted
 from bmc.kernels.problem.elementwise import Elementwise
-from bmc.kernels.problem.product import RESULT, Loop, Unsupported, has_only_halves, strided
+from bmc.kernels.problem.product import RESULT, Unsupported, has_only_halves, strided
 from bmc.kernels.schedule.choice import DEFAULT, Choice
-from bmc.kernels.tree import rvv
+from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes, transfer
 
@@ -54,6 +54,7 @@ class _Writer:
                 number: self._out.register() for number in self._movements(operands).values()
             }
             self._address = self._out.register()
+        self._pointers = loops.Pointers(self._advancing.items())
         nodes = elementwise.nodes
         # Elements that are only copied keep their width.
         self._only_copies = len(nodes) == 1 and nodes[0].op == "load"
@@ -82,13 +83,14 @@ class _Writer:
             for register in self._advancing.values():
                 out.set(register, 0)
         self._constants = hoisted(out, self._problem.nodes, _FLOATS, _COUNTERS)
-        whole, left = divmod(self._problem.lanes.extent, self._widest)
+        all_lanes = self._problem.lanes
+        whole, left = divmod(all_lanes.extent, self._widest)
         with out.registers(1) as (length,):
             count = left or self._widest
             lanes = Lanes(count, self._lmul, length, self._strided, bits=self._bits)
             if whole + bool(left) == 1:
                 self._use(lanes)
-                self._repeat(self._problem.outer, 0, lambda: self._piece(lanes))
+                self._repeat(lambda: self._piece(lanes))
             else:
 
                 def emit_lanes() -> None:
@@ -99,8 +101,9 @@ class _Writer:
                     if left:
                         self._use(lanes)
                         self._move(lanes)
+                    self._pointers.move(out, all_lanes, -all_lanes.extent)
 
-                self._repeat(self._problem.outer, self._problem.lanes.extent, emit_lanes)
+                self._repeat(emit_lanes)
         return out.kernel(in_memory=self._in_memory)
 
     def _movements(self, operands: range) -> dict[tuple[int, ...], int]:
@@ -127,37 +130,15 @@ class _Writer:
         self._out.set(lanes.length, lanes.count)
         lanes.use(self._out, self._bits)
 
-    def _repeat(
-        self, loops: tuple[Loop, ...], advanced: int, emit_lanes: Callable[[], None]
-    ) -> None:
-        """Emits loops around `emit_lanes`, which advances the registers by `advanced` lanes."""
-        if not loops:
-            emit_lanes()
-            return
-        first, *rest = loops
-        inner = rest[0] if rest else self._problem.lanes
-        done = inner.extent if rest else advanced
-
-        def body() -> None:
-            self._repeat(tuple(rest), advanced, emit_lanes)
-            for number, address in self._advancing.items():
-                self._out.add(address, first.strides[number] - done * inner.strides[number])
-
-        def bodies(unrolled: int) -> None:
-            for _ in range(unrolled):
-                body()
-
-        unrolled = _UNROLLED if self._only_copies and not rest else 1
-        iterations, left = divmod(first.extent, unrolled)
-        if iterations:
-            self._out.repeat(iterations, lambda: bodies(unrolled))
-        bodies(left)
+    def _repeat(self, emit_lanes: Callable[[], None]) -> None:
+        """Emits the outer loops."""
+        unrolled = _UNROLLED if self._only_copies else 1
+        loops.repeat(self._out, self._pointers, self._problem.outer, emit_lanes, unrolled)
 
     def _move(self, lanes: Lanes) -> None:
-        """Emits a piece of the lanes, and advances the registers behind it."""
+        """Emits a piece of the lanes, and moves the addresses behind it."""
         self._piece(lanes)
-        for number, address in self._advancing.items():
-            self._out.add(address, lanes.count * self._problem.lanes.strides[number])
+        self._pointers.move(self._out, self._problem.lanes, lanes.count)
 
     def _piece(self, lanes: Lanes) -> None:
         """Emits a piece of the lanes."""

@@ -7,7 +7,7 @@ registers while the summed loops run.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -24,9 +24,10 @@ from bmc.kernels.schedule.panels import LMULS, MOST_ROWS, Panel, cut
 from bmc.kernels.schedule.row_block import REGISTERS, PanelContext
 from bmc.kernels.schedule.spill import Spill
 from bmc.kernels.schedule.widen import TooLarge, Widened
-from bmc.kernels.tree import rvv
+from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel, TooManyRegisters
 from bmc.kernels.tree.lanes import Lanes
+from bmc.kernels.tree.loops import Pointers
 
 # Float registers for scalars of `a` and constants of the epilogue; the epilogue needs the last one as a temporary.
 _FLOATS = 31
@@ -181,7 +182,9 @@ class _Gemm:
             out.add(self._bases[padding.operand], padding.offset)
         if self._masks is not None:
             self._masks.start(self._start_offsets)
-        self._emit_outer(self._outer_loops)
+        positions = self._masks.positions if self._masks else {}
+        pointers = self._pointers(range(len(self._bases)), positions)
+        loops.repeat(out, pointers, self._outer_loops, self._all_panels)
         return out.kernel(self._scratch_bytes, start_offsets=self._start_offsets)
 
     def cost(self, epilogue_cost: int) -> float:
@@ -196,47 +199,31 @@ class _Gemm:
             total += outer * panel.count * (masks + widen)
         return total
 
-    def _emit_outer(self, loops: tuple[Loop, ...]) -> None:
-        """Emits the outer loops around all panels."""
-        if not loops:
-            self._all_panels()
-            return
-        first, *rest = loops
-        inner = rest[0] if rest else self._product.lanes
-
-        def body() -> None:
-            self._emit_outer(tuple(rest))
-            for number, base in enumerate(self._bases):
-                self._out.add(base, first.strides[number] - inner.extent * inner.strides[number])
-            for number, position in (self._masks.positions if self._masks else {}).items():
-                done = inner.extent * step(inner, number) if rest else 0
-                self._out.add(position, step(first, number) - done)
-
-        self._out.repeat(first.extent, body)
-
     def _all_panels(self) -> None:
-        lanes = self._product.lanes
+        out, lanes = self._out, self._product.lanes
         if self._masks is not None:
             if LANES in self._start_offsets:
-                self._out.move(self._masks.first, self._start_offsets[LANES])
+                out.move(self._masks.first, self._start_offsets[LANES])
             else:
-                self._out.set(self._masks.first, 0)
+                out.set(self._masks.first, 0)
+        addresses = self._pointers(range(len(self._bases)))
         for panel in self._panels:
 
             def body(panel: Panel = panel) -> None:
                 self._panel(panel)
-                rows = self._row_loops[0]
-                for number, base in enumerate(self._bases):
-                    moved = number == A or number in self._row_operands
-                    done = rows.extent * rows.strides[number] if moved else 0
-                    self._out.add(base, panel.lanes * lanes.strides[number] - done)
+                addresses.move(out, lanes, panel.lanes)
                 if self._masks is not None:
-                    self._out.add(self._masks.first, panel.lanes)
+                    out.add(self._masks.first, panel.lanes)
 
-            self._out.repeat(panel.count, body)
+            out.repeat(panel.count, body)
+        addresses.move(out, lanes, -lanes.extent)
+
+    def _pointers(self, operands: Iterable[int], positions: Mapping[int, str] = {}) -> Pointers:
+        """Returns the addresses of operands, and image indices by edge, as pointers."""
+        return Pointers([(number, self._bases[number]) for number in operands], positions.items())
 
     def _panel(self, panel: Panel) -> None:
-        """Emits all rows of a panel, and moves the addresses behind them."""
+        """Emits all rows of a panel."""
         out = self._out
         large_strides, edges = self._accumulate.large_strides, self._borders.vertical
         with (
@@ -278,86 +265,64 @@ class _Gemm:
                 out.add(context.masks, self._spill_bytes)
                 self._masks.write(lanes, context.masks)
             widened, k_blocks = self._widened, self._k_blocks
-            inside, body = 1, lambda: self._blocks(context)
             if widened is not None:
                 out.move(context.b, self._scratch)
                 out.add(context.b, self._widened_offset)
                 if k_blocks is not None:
-                    inside, body = (
+                    self._repeat_rows(
                         k_blocks.group,
+                        (A, *self._row_operands),
+                        context,
                         lambda: self._k_blocked(widened, k_blocks, context),
                     )
-                else:
-                    first_lane = self._masks.first if self._masks else ""
-                    first_taps = self._masks.positions if self._masks else {}
-                    widened.write(self._bases[B], first_lane, first_taps, lanes.count, context.b)
-            self._repeat_rows(self._row_loops, inside, (A, *self._row_operands), context, body)
+                    return
+                first_lane = self._masks.first if self._masks else ""
+                first_taps = self._masks.positions if self._masks else {}
+                widened.write(self._bases[B], first_lane, first_taps, lanes.count, context.b)
+            rows = (A, *self._row_operands)
+            self._repeat_rows(1, rows, context, lambda: self._blocks(rows, context))
 
     def _repeat_rows(
-        self,
-        loops: list[Loop],
-        inside: int,
-        moved: Iterable[int],
-        context: PanelContext,
-        body: Callable[[], None],
+        self, inside: int, moved: Iterable[int], context: PanelContext, body: Callable[[], None]
     ) -> None:
-        """Emits row loops around `body`, which contains the last `inside` of them.
+        """Emits the row loops but the last `inside` around `body`; they move the operands `moved`."""
+        pointers = self._pointers(moved, context.positions)
+        loops.repeat(self._out, pointers, self._row_loops[:-inside], body)
 
-        `body` leaves the addresses of the operands in `moved` behind its own loops.
-        """
-        if len(loops) == inside:
-            body()
-            return
-        first, inner, *rest = loops
-
-        def iteration() -> None:
-            self._repeat_rows(loops[1:], inside, moved, context, body)
-            for number in moved:
-                done = inner.extent * inner.strides[number]
-                self._out.add(self._bases[number], first.strides[number] - done)
-            for number, position in context.positions.items():
-                done = inner.extent * step(inner, number) if rest else 0
-                self._out.add(position, step(first, number) - done)
-
-        self._out.repeat(first.extent, iteration)
-
-    def _blocks(self, context: PanelContext) -> None:
-        """Emits all row blocks of the innermost row loop."""
+    def _blocks(self, moved: Iterable[int], context: PanelContext) -> None:
+        """Emits all row blocks of the innermost row loop, each of which moves the operands `moved`."""
         for count, rows, out_of_bounds in self._borders.blocks(context.rows):
 
             def block(rows: int = rows, out_of_bounds: OutOfBounds = out_of_bounds) -> None:
                 self._block(rows, out_of_bounds, context)
 
             self._out.repeat(count, block)
+        self._pointers(moved).move(self._out, self._inner_rows, -self._inner_rows.extent)
 
     def _k_blocked(self, widened: Widened, k_blocks: KBlocks, context: PanelContext) -> None:
         """Emits one group of rows: all K blocks, whose accumulators are spilled, then the epilogue."""
         out = self._out
-        loops, loop = self._row_loops[-k_blocks.group :], k_blocks.loop
-        first = loops[0]
-        a, b = self._bases[A], self._bases[B]
+        outer = self._row_loops[-k_blocks.group : -1]
         context.lanes.use(out, context.lanes.bits)
         self._spill.fill(context.lanes, self._spilled_rows)
 
         def k_block() -> None:
-            widened.write(b, "", {}, context.lanes.count, context.b)
-            self._repeat_rows(loops, 1, (A,), context, lambda: self._blocks(context))
+            widened.write(self._bases[B], "", {}, context.lanes.count, context.b)
+            moved = self._pointers((A,), context.positions)
+            loops.repeat(out, moved, outer, lambda: self._blocks((A,), context))
             self._spill.back(context.lanes, self._spilled_rows)
-            out.add(a, loop.strides[A] - first.extent * first.strides[A])
-            out.add(b, loop.strides[B])
-            for number, position in context.positions.items() if len(loops) > 1 else ():
-                out.add(position, -first.extent * step(first, number))
 
-        out.repeat(loop.extent, k_block)
-        out.add(a, -loop.extent * loop.strides[A])
-        out.add(b, -loop.extent * loop.strides[B])
+        loops.repeat(out, self._pointers((A, B)), (k_blocks.loop,), k_block)
+
+        def row() -> None:
+            self._spill.row(context.lanes.count, context.epilogue_lmul)
 
         def epilogue() -> None:
-            count, lmul = context.lanes.count, context.epilogue_lmul
-            out.repeat(self._inner_rows.extent, lambda: self._spill.row(count, lmul))
-            out.add(a, self._inner_rows.extent * self._inner_rows.strides[A])
+            out.repeat(self._inner_rows.extent, row)
+            moved = self._pointers(self._row_operands)
+            moved.move(out, self._inner_rows, -self._inner_rows.extent)
 
-        self._repeat_rows(loops, 1, (A, *self._row_operands), context, epilogue)
+        loops.repeat(out, self._pointers(self._row_operands), outer, epilogue)
         self._spill.back(context.lanes, self._spilled_rows)
 
     def _block(self, rows: int, out_of_bounds: OutOfBounds, context: PanelContext) -> None:

@@ -41,6 +41,7 @@ class _Writer:
         self._vlen = vlen
         self._out = Assembly(len(reduction.dtypes) - RESULT)
         self._addresses = dict(enumerate(self._out.arguments, RESULT))
+        self._pointers = loops.Pointers(self._addresses.items())
         self._scratch = self._out.argument() if reduction.across else ""
         self._start_offsets = (LANES,) if reduction.lanes_move else ()
         self._first = self._out.argument() if self._start_offsets else ""
@@ -69,10 +70,11 @@ class _Writer:
         return (*self._reduction.step, *epilogue)
 
     def _repeat(self, around: Sequence[Loop], body: Callable[[], None]) -> None:
-        loops.repeat(self._out, self._addresses, around, body, _UNROLLED)
+        is_short = bool(around) and around[-1].extent <= _UNROLLED
+        loops.repeat(self._out, self._pointers, around, body, around[-1].extent if is_short else 1)
 
     def _move(self, loop: Loop, iterations: int) -> None:
-        loops.move(self._out, self._addresses, loop, iterations)
+        self._pointers.move(self._out, loop, iterations)
 
     def _pieces(self, lanes: Loop, lmul: int, piece: Callable[[Lanes], None]) -> None:
         """Emits `piece` for all pieces of the loop `lanes` in groups of `lmul` registers; the addresses stay."""

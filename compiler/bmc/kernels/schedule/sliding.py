@@ -225,12 +225,12 @@ class _Sliding:
         if self._pad_value:
             pad_value = out.register()
             out.set(pad_value, self._pad_value)
-        addresses = dict(enumerate(self._bases))
-        loops.repeat(out, addresses, self._planes, lambda: self._plane(weights, pad_value))
+        pointers = loops.Pointers(list(enumerate(self._bases)))
+        loops.repeat(out, pointers, self._planes, lambda: self._plane(weights, pad_value))
         return out.kernel()
 
     def _move(self, loop: Loop, iterations: int) -> None:
-        loops.move(self._out, dict(enumerate(self._bases)), loop, iterations)
+        loops.Pointers(list(enumerate(self._bases))).move(self._out, loop, iterations)
 
     def _plane(self, weights: list[str], pad_value: str) -> None:
         """Emits one plane: panel by panel, each from its first line to the last."""

@@ -16,7 +16,7 @@ from bmc.kernels.padding.lane_edges import LaneEdges
 from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
 from bmc.kernels.problem.roles import merged
 from bmc.kernels.schedule.columns import GAP
-from bmc.kernels.tree import rvv
+from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.tree import fits
 
@@ -135,26 +135,27 @@ class Widened:
           lanes: lanes of the panel.
         """
         out = self._out
-        with out.registers(4) as (length, source, target, extent):
+        with out.registers(1) as (length,):
             for begin, count, lmul in self._pieces(lanes):
                 out.set(length, count)
                 self._use(length, _BITS, lmul)
                 if self._edges.horizontal:
                     out.emit(rvv.lane_numbers(f"v{_NUMBERS}"))
                 for tap_lanes in self._tap_lanes:
-                    out.move(source, base)
-                    out.add(source, tap_lanes.b + begin * self._lane_stride)
-                    out.move(target, to)
-                    out.add(target, tap_lanes.widened + begin * _I16_BYTES)
-                    pointers = _Pointers(length, source, target, lmul)
-                    if not self._edges.horizontal:
-                        self._copy_all(pointers)
-                        continue
-                    with out.registers(1) as (number,):
-                        out.move(number, first)
-                        out.add(number, begin - tap_lanes.low)
-                        out.set(extent, tap_lanes.extent)
-                        self._copy_lines(pointers, number, extent, positions)
+                    with out.registers(2) as (source, target):
+                        out.move(source, base)
+                        out.add(source, tap_lanes.b + begin * self._lane_stride)
+                        out.move(target, to)
+                        out.add(target, tap_lanes.widened + begin * _I16_BYTES)
+                        copy = _Copy(length, source, target, lmul)
+                        if not self._edges.horizontal:
+                            self._copy_all(copy)
+                            continue
+                        with out.registers(2) as (number, extent):
+                            out.move(number, first)
+                            out.add(number, begin - tap_lanes.low)
+                            out.set(extent, tap_lanes.extent)
+                            self._copy_lines(copy, number, extent, positions)
 
     def _pieces(self, lanes: int) -> list[tuple[int, int, int]]:
         """Cuts the lanes of a copy into vector groups: their first lane, number of lanes, and LMUL."""
@@ -176,7 +177,7 @@ class Widened:
         self._out.emit(rvv.set_lanes(length, bits, group, policy))
 
     def _copy_lines(
-        self, pointers: _Pointers, number: str, extent: str, positions: Mapping[int, str]
+        self, copy: _Copy, number: str, extent: str, positions: Mapping[int, str]
     ) -> None:
         """Emits a copy for each vertical tap. `number` and `extent` are registers.
 
@@ -184,31 +185,24 @@ class Widened:
         """
         out, taps = self._out, self._vertical_taps
 
-        def copy() -> None:
+        def masked() -> None:
             out.emit(rvv.binary("vadd", f"v{_EXTENDED}", f"v{_NUMBERS}", number))
             out.emit(rvv.binary("vmsltu", "v0", f"v{_EXTENDED}", extent))
-            self._copy_all(pointers)
+            self._copy_all(copy)
 
         if taps is None:
-            copy()
+            masked()
             return
         assert self._edges.vertical
         edge_number, edge = self._edges.vertical
         moves = step(taps, edge_number)
-
-        def move() -> None:
-            out.add(pointers.source, taps.strides[0])
-            out.add(pointers.target, taps.strides[1])
-
         if self._edges.line_lanes:
             # Lanes span lines, so a vertical tap only shifts them.
-            def masked_tap() -> None:
-                copy()
-                self._back(pointers)
-                move()
+            def shifted() -> None:
+                masked()
                 out.add(number, moves * self._edges.line_lanes)
 
-            out.repeat(taps.extent, masked_tap)
+            loops.repeat(out, copy.pointers(), (taps,), shifted)
             return
         with out.registers(2) as (index, limit):
             if edge_number in positions:
@@ -218,94 +212,66 @@ class Widened:
             out.set(limit, edge.extent)
 
             def inside() -> None:
-                copy()
-                self._back(pointers)
-
-            def branching_tap() -> None:
-                out.within(index, limit, inside, lambda: None)
-                move()
+                out.within(index, limit, masked, lambda: None)
                 out.add(index, moves)
 
-            out.repeat(taps.extent, branching_tap)
+            loops.repeat(out, copy.pointers(), (taps,), inside)
 
-    def _back(self, pointers: _Pointers) -> None:
-        """Moves the addresses back to where they were before _copy_all()."""
-        if self._loops:
-            self._out.add(pointers.source, -self._loops[0].extent * self._loops[0].strides[0])
-            self._out.add(pointers.target, -self._loops[0].extent * self._loops[0].strides[1])
-        elif self._fields:
-            self._out.add(pointers.target, -self._fields.extent * self._fields.strides[1])
-
-    def _copy_all(self, pointers: _Pointers) -> None:
+    def _copy_all(self, copy: _Copy) -> None:
         """Emits the copies that run with the same mask."""
-        moves = self._moves((self._loops[-1],)) if self._loops else ()
-        large = [each for each in dict.fromkeys(moves) if not fits(each)]
+        # What one iteration of the innermost loop moves.
+        written = self._fields.extent * self._fields.strides[1] if self._fields else 0
+        source, target = self._loops[-1].strides if self._loops else (0, 0)
+        large = [each for each in dict.fromkeys((source, target - written)) if not fits(each)]
         with self._out.registers(len(large)) as registers:
             constants = dict(zip(large, registers, strict=True))
             for value, register in constants.items():
                 self._out.set(register, value)
-            self._copy_nested(self._loops, pointers, constants)
+            extent = self._loops[-1].extent if self._loops else 1
+            unrolled = max(n for n in range(1, _UNROLLED + 1) if extent % n == 0)
+            pointers = copy.pointers(constants)
+            loops.repeat(self._out, pointers, self._loops, lambda: self._copy(copy), unrolled)
 
-    def _copy_nested(
-        self, loops: tuple[Loop, ...], pointers: _Pointers, constants: Mapping[int, str]
-    ) -> None:
-        if not loops:
-            self._copy(pointers)
-            return
-        extent, inner = loops[0].extent, loops[1:]
-        copies = 1 if inner else max(n for n in range(1, _UNROLLED + 1) if extent % n == 0)
-        source, target = self._moves(loops)
-
-        def body() -> None:
-            for _ in range(copies):
-                self._copy_nested(inner, pointers, constants)
-                self._out.add(pointers.source, source, constants.get(source, ""))
-                self._out.add(pointers.target, target, constants.get(target, ""))
-
-        self._out.repeat(extent // copies, body)
-
-    def _moves(self, loops: tuple[Loop, ...]) -> tuple[int, ...]:
-        """Returns the bytes that source and target move at the end of each iteration of the outermost loop."""
-        fields = (0, self._fields.strides[1]) if self._fields else (0, 0)
-        count = self._fields.extent if self._fields else 0
-        inner, count = (loops[1].strides, loops[1].extent) if loops[1:] else (fields, count)
-        strides = zip(loops[0].strides, inner, strict=True)
-        return tuple(stride - count * moved for stride, moved in strides)
-
-    def _copy(self, pointers: _Pointers) -> None:
+    def _copy(self, copy: _Copy) -> None:
         """Emits the copy of a group, or of all groups that one segment load reads."""
-        out, lmul, loaded = self._out, pointers.lmul, f"v{_LOADED}"
+        out, lmul, loaded = self._out, copy.lmul, f"v{_LOADED}"
         masked = self._edges.horizontal is not None
         fields = self._fields
         if self._lane_stride == 1:
-            out.emit(rvv.transfer(False, 8, loaded, pointers.source, masked))
+            out.emit(rvv.transfer(False, 8, loaded, copy.source, masked))
         else:
             with out.registers(1) as (stride,):
                 out.set(stride, self._lane_stride)
-                operands = loaded, pointers.source, stride
+                operands = loaded, copy.source, stride
                 if fields and fields.extent > 1:
                     # Segment loads may be slower if SEW is not the width of their elements.
-                    self._use(pointers.length, 8, lmul)
+                    self._use(copy.length, 8, lmul)
                     out.emit(rvv.load_segments(fields.extent, 8, *operands, masked))
-                    self._use(pointers.length, _BITS, lmul)
+                    self._use(copy.length, _BITS, lmul)
                 else:
                     out.emit(rvv.transfer_strided(False, 8, *operands, masked))
         for field in range(fields.extent if fields else 1):
             narrow = f"v{_LOADED + field * _narrow(lmul)}"
             out.emit(rvv.extend(2, f"v{_EXTENDED}", narrow))
-            out.emit(rvv.transfer(True, 16, f"v{_EXTENDED}", pointers.target))
+            out.emit(rvv.transfer(True, 16, f"v{_EXTENDED}", copy.target))
             if fields:
-                out.add(pointers.target, fields.strides[1])
+                out.add(copy.target, fields.strides[1])
+        if fields:
+            out.add(copy.target, -fields.extent * fields.strides[1])
 
 
 @dataclass(frozen=True, slots=True)
-class _Pointers:
+class _Copy:
     """Registers of a copy: the number of lanes, and the addresses; and the LMUL of its int16 elements."""
 
     length: str
     source: str
     target: str
     lmul: int
+
+    def pointers(self, constants: Mapping[int, str] = {}) -> loops.Pointers:
+        """Returns the addresses for loops whose first stride is the source's; `constants` as in Pointers."""
+        return loops.Pointers(((0, self.source), (1, self.target)), constants=constants)
 
 
 def _moved(loop: Loop, stride: int) -> Loop:

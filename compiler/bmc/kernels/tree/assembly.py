@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.tree import rvv, tree
-from bmc.kernels.tree.tree import Node, Repeat, Skippable, Within, fits
+from bmc.kernels.tree.tree import Add, Node, Repeat, Skippable, Within
 
 # Allocatable integer registers, in order: all but ra, those that the psABI reserves, and the frame pointer s0.
 _INTEGERS = [*range(10, 18), *range(5, 8), *range(28, 32), 9, *range(18, 28)]
@@ -85,6 +85,12 @@ class Assembly:
         self, scratch: int = 0, *, in_memory: bool = False, start_offsets: Iterable[int] = ()
     ) -> Kernel:
         """Returns the kernel; arguments as in Kernel."""
+        _drop_additions(self._nodes, self._used)
+        for node in tree.every(self._nodes):
+            if isinstance(node, Add) and node.needs_temporary:
+                if not node.temporary:
+                    raise TooManyRegisters
+                self._used.add(node.temporary)
         return Kernel(
             self.text(),
             tuple(self.arguments),
@@ -119,7 +125,8 @@ class Assembly:
         return name
 
     def release(self, *names: str) -> None:
-        """Frees integer registers."""
+        """Frees integer registers. Additions to them that nothing reads are dropped."""
+        _drop_additions(self._nodes, names)
         self._free = [int(name[1:]) for name in names] + self._free
 
     @contextmanager
@@ -153,18 +160,24 @@ class Assembly:
         """Emits the load of a signed integer of 8, 16 or 32 bits."""
         self.emit(rvv.load_integer(bits, register, offset, address))
 
-    def add(self, register: str, value: int, constant: str = "") -> None:
-        """Emits the addition of `value`; `constant` is a register that holds it if it does not fit an immediate."""
-        if value == 0:
-            return
-        if fits(value):
-            self.emit(rvv.add_immediate(register, register, value))
-        elif constant:
-            self.emit(rvv.add(register, register, constant))
-        else:
-            with self.registers(1) as (temporary,):
-                self.set(temporary, value)
-                self.emit(rvv.add(register, register, temporary))
+    def add(self, register: str, value: int, constants: Mapping[int, str] = {}) -> None:
+        """Emits the addition of `value`; arguments as in tree.Add.
+
+        Additions to one register become one if only other additions are between them.
+        """
+        position = len(self._nodes)
+        for index in range(len(self._nodes) - 1, -1, -1):
+            last = self._nodes[index]
+            if not isinstance(last, Add):
+                break
+            if last.register == register:
+                value += last.value
+                position = index
+                del self._nodes[index]
+                break
+        if value:
+            temporary = f"x{self._free[0]}" if self._free else ""
+            self._nodes.insert(position, Add(register, value, constants, temporary))
 
     def within(
         self, index: str, extent: str, then: Callable[[], None], otherwise: Callable[[], None]
@@ -206,3 +219,18 @@ class Assembly:
         outside, self._nodes = self._nodes, nodes
         body()
         self._nodes = outside
+
+
+def _drop_additions(nodes: list[Node], registers: Container[str]) -> None:
+    """Removes the additions to registers at the end of nodes, and of a branch there."""
+    for index in range(len(nodes) - 1, -1, -1):
+        match nodes[index]:
+            case Add(register=register):
+                if register in registers:
+                    del nodes[index]
+            case Within(then=then, otherwise=otherwise):
+                _drop_additions(then, registers)
+                _drop_additions(otherwise, registers)
+                return
+            case _:
+                return

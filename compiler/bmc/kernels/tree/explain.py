@@ -68,8 +68,8 @@ def _tree(nodes: Sequence[tree.Node], indent: str) -> Iterator[str]:
     """Yields loops and branches, and between them the number of instructions by mnemonic."""
     plain: list[str] = []
     for node in (*nodes, None):
-        if isinstance(node, str):
-            plain.append(node.split()[0])
+        if isinstance(node, str | tree.Add):
+            plain += [line.split()[0] for line in tree.instructions(node)]
             continue
         if plain:
             counts = Counter(plain).items()

@@ -2,46 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from bmc.kernels.problem.product import Loop
 from bmc.kernels.tree.assembly import Assembly
 
 
-def move(out: Assembly, addresses: Mapping[int, str], loop: Loop, iterations: int) -> None:
-    """Moves addresses, registers by their operands' numbers, by so many iterations of a loop."""
-    for number, address in addresses.items():
-        out.add(address, iterations * loop.strides[number])
+@dataclass(frozen=True)
+class Pointers:
+    """Integer registers that iterations of loops move.
+
+    Attributes:
+      addresses: addresses, each with the number of its operand, whose strides move it.
+      positions: image indices, each with the number of its padded edge, along which loops step.
+      constants: registers with distances that do not fit an immediate.
+    """
+
+    addresses: Iterable[tuple[int, str]]
+    positions: Iterable[tuple[int, str]] = ()
+    constants: Mapping[int, str] = field(default_factory=dict)
+
+    def move(self, out: Assembly, loop: Loop, iterations: int) -> None:
+        """Moves the registers by so many iterations of a loop."""
+        for number, register in self.addresses:
+            out.add(register, iterations * loop.strides[number], self.constants)
+        for number, register in self.positions if loop.steps else ():
+            out.add(register, iterations * loop.steps[number], self.constants)
 
 
 def repeat(
     out: Assembly,
-    addresses: Mapping[int, str],
+    pointers: Pointers,
     loops: Sequence[Loop],
     body: Callable[[], None],
     unrolled: int = 1,
 ) -> None:
-    """Emits loops around `body`, the first one outermost, and leaves the addresses as they were.
+    """Emits loops around `body`, the first one outermost, and leaves the pointers as they were.
 
     Args:
       out: receives the instructions.
-      addresses: registers by their operands' numbers.
-      loops: each iteration moves the addresses.
-      body: emits the innermost part, and leaves the addresses as they were.
-      unrolled: an innermost loop of at most so many iterations is written out.
+      pointers: each iteration moves them.
+      loops: the loops.
+      body: emits the innermost part, and leaves the pointers as they were.
+      unrolled: how many iterations of the innermost loop are written one after the other.
     """
     if not loops:
         body()
         return
     first, *rest = loops
 
-    def iteration() -> None:
-        repeat(out, addresses, rest, body, unrolled)
-        move(out, addresses, first, 1)
+    def iterations(count: int) -> None:
+        for _ in range(count):
+            repeat(out, pointers, rest, body, unrolled)
+            pointers.move(out, first, 1)
 
-    if first.extent <= unrolled and not rest:
-        for _ in range(first.extent):
-            iteration()
-    else:
-        out.repeat(first.extent, iteration)
-    move(out, addresses, first, -first.extent)
+    copies = 1 if rest else unrolled
+    whole, left = divmod(first.extent, copies)
+    if whole:
+        out.repeat(whole, lambda: iterations(copies))
+    iterations(left)
+    pointers.move(out, first, -first.extent)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from bmc.kernels.tree import rvv
 
 _REGISTER = re.compile(r"x\d+")
 _WORDS = re.compile(r"[ ,()]+")
@@ -31,6 +33,36 @@ _SMALLEST, _LARGEST = -2048, 2047
 def fits(value: int) -> bool:
     """Whether a value fits into the 12-bit immediate of an instruction."""
     return _SMALLEST <= value <= _LARGEST
+
+
+@dataclass(frozen=True)
+class Add:
+    """The addition of `value` to an integer register.
+
+    Attributes:
+      constants: registers that hold values which do not fit an immediate, by value.
+      temporary: a free register for another such value, "" if there is none.
+    """
+
+    register: str
+    value: int
+    constants: Mapping[int, str]
+    temporary: str
+
+    @property
+    def needs_temporary(self) -> bool:
+        """Whether the value is set in the temporary register."""
+        return not fits(self.value) and self.value not in self.constants
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The instructions."""
+        register, value, temporary = self.register, self.value, self.temporary
+        if fits(value):
+            return (rvv.add_immediate(register, register, value),)
+        if value in self.constants:
+            return (rvv.add(register, register, self.constants[value]),)
+        return (rvv.load_immediate(temporary, value), rvv.add(register, register, temporary))
 
 
 @dataclass(frozen=True)
@@ -70,7 +102,17 @@ class Skippable:
     body: list[Node] = field(default_factory=list)
 
 
-Node = str | Repeat | Within | Skippable
+Node = str | Add | Repeat | Within | Skippable
+
+
+def instructions(node: Node) -> tuple[str, ...]:
+    """Returns the instructions of a node without others inside; () for a loop or branch."""
+    match node:
+        case str():
+            return (node,)
+        case Add():
+            return node.lines
+    return ()
 
 
 def text(nodes: Sequence[Node], end: int) -> str:
@@ -86,8 +128,8 @@ def _lines(nodes: Sequence[Node], outlined: list[str]) -> Iterator[str]:
     """Yields the lines of the nodes, and appends those of `otherwise` branches to `outlined`."""
     for node in nodes:
         match node:
-            case str():
-                yield node
+            case str() | Add():
+                yield from instructions(node)
             case Repeat():
                 yield f"{node.label}:"
                 yield from _lines(node.body, outlined)
@@ -107,7 +149,7 @@ def _lines(nodes: Sequence[Node], outlined: list[str]) -> Iterator[str]:
 
 def executed(nodes: Sequence[Node]) -> int:
     """Returns how many instructions run. If a branch depends on an argument, the maximum."""
-    if not any(isinstance(node, Within) for node in _all(nodes)):
+    if not any(isinstance(node, Within) for node in every(nodes)):
         return _Steps(nodes, {}).fixed
     registers = sorted(_branch_registers(nodes))
     steps = _Steps(nodes, {name: position for position, name in enumerate(registers)})
@@ -115,30 +157,29 @@ def executed(nodes: Sequence[Node]) -> int:
     return steps.run([None] * len(registers)) + 1
 
 
-def _all(nodes: Sequence[Node]) -> Iterator[Node]:
+def every(nodes: Sequence[Node]) -> Iterator[Node]:
     """Yields all nodes of the tree."""
     for node in nodes:
         yield node
         match node:
             case Repeat() | Skippable():
-                yield from _all(node.body)
+                yield from every(node.body)
             case Within():
-                yield from _all(node.then)
-                yield from _all(node.otherwise)
+                yield from every(node.then)
+                yield from every(node.otherwise)
 
 
 def _branch_registers(nodes: Sequence[Node]) -> frozenset[str]:
     """Returns the integer registers on which branches depend, directly or indirectly."""
     sources: dict[str, set[str]] = {}
     result: set[str] = set()
-    for node in _all(nodes):
-        match node:
-            case str():
-                _, to, read = _parsed(node)
-                if to:
-                    sources.setdefault(to, set()).update(filter(_REGISTER.fullmatch, read))
-            case Within():
-                result |= {node.index, node.extent}
+    for node in every(nodes):
+        for line in instructions(node):
+            _, to, read = _parsed(line)
+            if to:
+                sources.setdefault(to, set()).update(filter(_REGISTER.fullmatch, read))
+        if isinstance(node, Within):
+            result |= {node.index, node.extent}
     pending = list(result)
     while pending:
         added = sources.get(pending.pop(), set()) - result
@@ -186,9 +227,10 @@ class _Steps:
         self.fixed = 0
         for node in nodes:
             match node:
-                case str():
-                    self.fixed += _instructions(node)
-                    self._line(node)
+                case str() | Add():
+                    for line in instructions(node):
+                        self.fixed += _instructions(line)
+                        self._line(line)
                 case Repeat():
                     self._repeat(node)
                 case Within():
