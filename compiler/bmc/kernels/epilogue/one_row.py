@@ -9,30 +9,32 @@ from dataclasses import dataclass, field, replace
 
 from bmc.kernels.dtypes import FLOATS
 from bmc.kernels.epilogue.constants import Constants, bits_of, set_float
-from bmc.kernels.epilogue.groups import Groups
 from bmc.kernels.ops import OPS, Op
 from bmc.kernels.problem.product import RESULT, Node, Unsupported, last_readers
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes, transfer
+from bmc.kernels.tree.vectors import Vectors, part
 
 # Operations whose values are in scalar registers, not in vectors.
 _SCALARS = {"constant", "scalar"}
+# Registers of a hart that would have more than any epilogue needs.
+_MANY = 256
 
 
 @functools.cache
 def temporaries(nodes: tuple[Node, ...], lmul: int, stores: bool = True) -> int:
     """Returns how many groups of `lmul` registers an epilogue needs besides the accumulator; `stores` as in emit()."""
-    groups = Groups(list(range(32)))
-    Epilogue(Assembly(0), nodes, 0, groups, lambda _: "", Lanes(0, lmul, ""), {}).write(stores)
-    return groups.peak
+    vectors = Vectors(_MANY)
+    group = vectors.take(lmul)
+    Epilogue(Assembly(0, vectors), nodes, group, lambda _: "", Lanes(0, lmul, ""), {}).write(stores)
+    return vectors.peak // lmul - 1
 
 
 def emit(
     out: Assembly,
     nodes: tuple[Node, ...],
-    group: int,
-    free: list[int],
+    group: str,
     addresses: Callable[[int], str],
     lanes: Lanes,
     constants: Constants,
@@ -42,14 +44,14 @@ def emit(
 
     Args:
       out, nodes: the receiver of the instructions, and the epilogue.
-      group: number of the accumulator, in groups of registers.
-      free: groups that may be overwritten: as many as temporaries() returns, and with group 0 for masks.
+      group: the accumulator, which is free afterwards if the result is stored. As many groups as temporaries() returns
+        must be free, with v0 for masks.
       addresses: returns the register with an operand's address for this row, and may emit the instructions for it.
       lanes: shape of the groups.
       constants: registers with constants.
       stores: whether to store the result. Otherwise it replaces the accumulator if that is the first argument.
     """
-    Epilogue(out, nodes, group, Groups(sorted(free)), addresses, lanes, constants).write(stores)
+    Epilogue(out, nodes, group, addresses, lanes, constants).write(stores)
 
 
 @dataclass
@@ -57,7 +59,7 @@ class Epilogue:
     """Writes the epilogue of one row.
 
     Attributes:
-      out, nodes, group, groups, addresses, lanes, constants: as in emit().
+      out, nodes, group, addresses, lanes, constants: as in emit().
       shared: nodes whose groups other rows need too.
       scalar_offsets: bytes from the address of an operand to the scalar of this row, by operand.
       held: the group of each live value, by node.
@@ -65,14 +67,13 @@ class Epilogue:
 
     out: Assembly
     nodes: tuple[Node, ...]
-    group: int
-    groups: Groups
+    group: str
     addresses: Callable[[int], str]
     lanes: Lanes
     constants: Constants
     shared: frozenset[int] = frozenset()
     scalar_offsets: Mapping[int, int] = field(default_factory=dict)
-    held: dict[int, int] = field(default_factory=dict)
+    held: dict[int, str] = field(default_factory=dict)
 
     @functools.cached_property
     def _last(self) -> Mapping[int, int]:
@@ -90,6 +91,7 @@ class Epilogue:
         result = replace(self.nodes[-1], operand=RESULT)
         restores = restores_width or result.op != "requantize"
         self._store(len(self.nodes) - 1, result, keep=False, restores_width=restores)
+        self.out.vectors.give(*self.held.values())
 
     def compute(self, number: int) -> None:
         """Emits one of the nodes."""
@@ -99,14 +101,14 @@ class Epilogue:
             is_last_use = self._last[arg] == number
             self._store(arg, node, keep=not is_last_use)
             if is_last_use:
-                self.groups.give(self.held.pop(arg))
+                self.out.vectors.give(self.held.pop(arg))
         elif node.op == "requantize":
             requantize([self], number)
         elif node.args and (node.op != "lookup" or number < len(self.nodes) - 1):
             # _store() emits a lookup that is the result: the loaded bytes are stored as they are.
             vectors, sources = self._sources(node)
             dead = self._dead(number, vectors)
-            target = dead[0] if dead else self.groups.take()
+            target = dead[0] if dead else self._take()
             self._operate(node, target, sources, vectors)
             self._settle(number, vectors, target)
 
@@ -115,21 +117,21 @@ class Epilogue:
         node = self.nodes[number]
         vectors, sources = self._sources(node)
         dead = self._dead(number, vectors)
-        target = dead[0] if dead else self.groups.take()
+        target = dead[0] if dead else self._take()
         self._settle(number, vectors, target)
-        return self._name(target), self._name(sources[-1]) if len(sources) > 1 else ""
+        return target, sources[-1] if len(sources) > 1 else ""
 
-    def _sources(self, node: Node) -> tuple[list[int], list[int]]:
+    def _sources(self, node: Node) -> tuple[list[int], list[str]]:
         """Returns the arguments of a node that are vectors, and their groups."""
         vectors = self._vector_args(node)
         return vectors, [self.vector(arg) for arg in vectors]
 
-    def _dead(self, number: int, vectors: list[int]) -> list[int]:
+    def _dead(self, number: int, vectors: list[int]) -> list[str]:
         """Returns the groups of arguments that are dead after a node."""
         dead = [arg for arg in vectors if self._last[arg] == number and arg not in self.shared]
         return list(dict.fromkeys(self.held[arg] for arg in dead))
 
-    def _settle(self, number: int, vectors: list[int], target: int) -> None:
+    def _settle(self, number: int, vectors: list[int], target: str) -> None:
         """Frees the groups that are dead after a node, whose value is in the group `target`."""
         dead = self._dead(number, vectors)
         for arg in vectors:
@@ -137,7 +139,7 @@ class Epilogue:
                 self.held.pop(arg, None)
         for group in dead:
             if group != target:
-                self.groups.give(group)
+                self.out.vectors.give(group)
         self.held[number] = target
 
     def _vector_args(self, node: Node) -> list[int]:
@@ -151,72 +153,71 @@ class Epilogue:
             raise Unsupported(f"{node.op} of constants")
         return [arg for arg in node.args if arg == scalars[0]]
 
-    def vector(self, number: int) -> int:
+    def vector(self, number: int) -> str:
         """Returns the group of a value, which is loaded when it is first read."""
         if number not in self.held:
             node = self.nodes[number]
             if node.op == "sum":
                 self.held[number] = self.group
             elif node.op == "load":
-                self.held[number] = self.groups.take()
+                self.held[number] = self._take()
                 self._load(node, self.held[number])
             elif node.op == "scalar":
-                self.held[number] = self.groups.take()
-                to, source = self._name(self.held[number]), self.scalar(node)
-                self.out.emit(rvv.splat_number(node.dtype, to, source))
+                self.held[number] = self._take()
+                source = self.scalar(node)
+                self.out.emit(rvv.splat_number(node.dtype, self.held[number], source))
             else:
                 raise Unsupported(f"an epilogue whose result is a {node.op}")
         return self.held[number]
 
-    def _name(self, group: int) -> str:
-        return f"v{group * self.lanes.lmul}"
+    def _take(self) -> str:
+        return self.out.vectors.take(self.lanes.lmul)
 
-    def _operate(self, node: Node, target: int, sources: list[int], vectors: list[int]) -> None:
-        """Emits a node; `sources` are the groups of its arguments in `vectors`."""
-        to, first = self._name(target), self._name(sources[0])
+    def _operate(self, node: Node, to: str, sources: list[str], vectors: list[int]) -> None:
+        """Emits a node into the group `to`; `sources` are the groups of its arguments in `vectors`."""
         if node.op == "lookup":
-            narrow = self.groups.take()
+            narrow = self._take()
             self._look_up(node, sources[0], narrow)
             self.lanes.use(self.out, 32)
-            self.out.emit(rvv.extend(4, to, self._name(narrow)))
-            self.groups.give(narrow)
+            self.out.emit(rvv.extend(4, to, narrow))
+            self.out.vectors.give(narrow)
             return
         if node.op == "fma":
-            self._multiply_add(node, target)
+            self._multiply_add(node, to)
             return
         op = OPS[node.op]
         if op.mnemonic or op.limits:
-            self._binary(op, node, target, sources, vectors)
+            self._binary(op, node, to, sources, vectors)
             return
         if not op.lines:
-            if target != sources[0]:
-                self.out.emit(rvv.copy(to, first))
+            if to != sources[0]:
+                self.out.emit(rvv.copy(to, sources[0]))
             return
         if len(sources) != op.arity:
             raise Unsupported(f"{op.name} of a constant")
         if op.uses_mask:
-            self.groups.use_mask()
+            self.out.vectors.use_mask(self.lanes.lmul)
         for line in op.lines:
-            self.out.emit(line.format(*map(self._name, sources), to=to))
+            self.out.emit(line.format(*sources, to=to))
 
     def _binary(
-        self, op: Op, node: Node, target: int, sources: list[int], vectors: list[int]
+        self, op: Op, node: Node, to: str, sources: list[str], vectors: list[int]
     ) -> None:
         """Emits an operation with two arguments: two vectors, or a vector and a constant or scalar."""
-        to, first = self._name(target), self._name(sources[0])
+        first = sources[0]
         scalar_args = [n for n, arg in enumerate(node.args) if arg not in vectors]
         if not scalar_args:
             if op.limits:
-                self._maximum(op.name, target, *sources)
+                self._maximum(op.name, to, *sources)
             else:
-                self.out.emit(rvv.binary(op.mnemonic, to, first, self._name(sources[-1])))
+                self.out.emit(rvv.binary(op.mnemonic, to, first, sources[-1]))
             return
         number = self.nodes[node.args[scalar_args[0]]]
         is_constant = number.op == "constant"
         if op.limits:
             if not is_constant or math.isnan(number.value):
                 raise Unsupported(f"{op.name} with a scalar that may be a NaN")
-            self.groups.use_mask()
+            self.out.vectors.use_mask(self.lanes.lmul)
             limit = self.scalar(number)
             self.out.emit(rvv.binary(op.limits, "v0", first, limit))
             self.out.emit(rvv.choose(to, first, limit))
@@ -231,34 +232,33 @@ class Epilogue:
         else:
             self.out.emit(rvv.binary(mnemonic, to, first, self.scalar(number)))
 
-    def _maximum(self, op: str, target: int, x_group: int, y_group: int) -> None:
+    def _maximum(self, op: str, to: str, x: str, y: str) -> None:
         """Emits the larger or smaller of two floats, and a NaN if one of them is a NaN."""
         # y is read last, so it must not be the target.
-        if target == y_group:
-            x_group, y_group = y_group, x_group
-        to, x, y = (self._name(group) for group in (target, x_group, y_group))
+        if to == y:
+            x, y = y, x
         limits = (x, y) if op == "maximumf" else (y, x)
-        self.groups.use_mask()
+        self.out.vectors.use_mask(self.lanes.lmul)
         self.out.emit(rvv.binary("vmfle", "v0", *limits))
         self.out.emit(rvv.choose(to, x, y))
         self.out.emit(rvv.binary("vmfne", "v0", y, y))
         self.out.emit(rvv.choose(to, to, y))
 
-    def _multiply_add(self, node: Node, target: int) -> None:
+    def _multiply_add(self, node: Node, to: str) -> None:
         """Emits a fused x * constant + z."""
         *factors, added = node.args
         vectors = [arg for arg in factors if self.nodes[arg].op not in _SCALARS]
         constants = [self.nodes[arg] for arg in factors if self.nodes[arg].op == "constant"]
         if len(vectors) != 1 or len(constants) != 1 or added not in self.held:
             raise Unsupported("fma of operands other than two vectors and a constant")
-        to, number = self._name(target), self.scalar(constants[0])
+        number = self.scalar(constants[0])
         x, z = self.held[vectors[0]], self.held[added]
-        if target == x:
-            self.out.emit(rvv.multiply_add("vfmadd", to, number, self._name(z)))
+        if to == x:
+            self.out.emit(rvv.multiply_add("vfmadd", to, number, z))
             return
-        if target != z:
-            self.out.emit(rvv.copy(to, self._name(z)))
-        self.out.emit(rvv.multiply_add("vfmacc", to, number, self._name(x)))
+        if to != z:
+            self.out.emit(rvv.copy(to, z))
+        self.out.emit(rvv.multiply_add("vfmacc", to, number, x))
 
     def scalar(self, node: Node) -> str:
         """Returns a register with a constant or scalar, which is valid until the next register is taken."""
@@ -289,10 +289,9 @@ class Epilogue:
             set_float(self.out, name, node.dtype, bits)
         return name
 
-    def _load(self, node: Node, group: int) -> None:
+    def _load(self, node: Node, to: str) -> None:
         """Emits the load of a node's operand, widened to 32 bits if it is i8, or f16 in an epilogue of f32."""
         lmul = self.lanes.lmul
-        to = group * lmul
         is_half = self._is_half(node)
         if node.dtype != "i8" and not is_half:
             self._transfer(False, self.lanes.bits, to, node.operand)
@@ -300,61 +299,60 @@ class Epilogue:
         parts = 2 if is_half else 4
         if lmul >= parts:
             # RVV allows the source of a widening to overlap the highest part of the destination.
-            narrow = to + lmul - lmul // parts
+            narrow = part(to, lmul - lmul // parts)
         else:
-            y_group = self.groups.take()
-            narrow = y_group * lmul
-            self.groups.give(y_group)
+            narrow = self._take()
+            self.out.vectors.give(narrow)
         if is_half:
             self.lanes.use(self.out, 16)
         self._transfer(False, 32 // parts, narrow, node.operand)
         if is_half:
-            self.out.emit(rvv.extend_float(f"v{to}", f"v{narrow}"))
+            self.out.emit(rvv.extend_float(to, narrow))
             self.lanes.use(self.out, 32)
         else:
-            self.out.emit(rvv.extend(4, f"v{to}", f"v{narrow}"))
+            self.out.emit(rvv.extend(4, to, narrow))
 
     def _is_half(self, node: Node) -> bool:
         """Whether a node's elements are f16 in memory and f32 in registers."""
         return node.dtype == "f16" and self.lanes.bits == 32
 
-    def _look_up(self, node: Node, index: int, to: int) -> None:
+    def _look_up(self, node: Node, index: str, to: str) -> None:
         """Emits the load of bytes from a table at int32 indices; `to` may be the group of the indices."""
         self.lanes.use(self.out, 8)
         address = self.addresses(node.operand)
-        self.out.emit(rvv.look_up(self._name(to), address, self._name(index)))
+        self.out.emit(rvv.look_up(to, address, index))
 
     def _store(self, number: int, node: Node, keep: bool, restores_width: bool = True) -> None:
         """Emits the store of value `number` to the operand of `node`; `keep` is whether the value stays live."""
         if self.nodes[number].op == "lookup" and number not in self.held:
             group = self.vector(self.nodes[number].args[0])
             self._look_up(self.nodes[number], group, group)
-            self._transfer(True, 8, group * self.lanes.lmul, node.operand)
+            self._transfer(True, 8, group, node.operand)
             self.lanes.use(self.out, 32)
             return
         group = self.vector(number)
         is_half = self._is_half(node)
         if node.dtype != "i8" and not is_half:
-            self._transfer(True, self.lanes.bits, group * self.lanes.lmul, node.operand)
+            self._transfer(True, self.lanes.bits, group, node.operand)
             return
-        narrow = self.groups.take() if keep else group
-        source = self._name(group)
+        narrow = self._take() if keep else group
+        source = group
         if is_half:
             self.lanes.use(self.out, 16)
-            self.out.emit(rvv.truncate_float(self._name(narrow), source))
+            self.out.emit(rvv.truncate_float(narrow, source))
         for bits in (16, 8) if not is_half and self.nodes[number].op != "requantize" else ():
             self.lanes.use(self.out, bits)
-            self.out.emit(rvv.truncate(self._name(narrow), source))
-            source = self._name(narrow)
-        self._transfer(True, 16 if is_half else 8, narrow * self.lanes.lmul, node.operand)
+            self.out.emit(rvv.truncate(narrow, source))
+            source = narrow
+        self._transfer(True, 16 if is_half else 8, narrow, node.operand)
         if restores_width:
             self.lanes.use(self.out, 32)
         if keep:
-            self.groups.give(narrow)
+            self.out.vectors.give(narrow)
 
-    def _transfer(self, store: bool, bits: int, register: int, operand: int) -> None:
+    def _transfer(self, store: bool, bits: int, group: str, operand: int) -> None:
         address = self.addresses(operand)
-        transfer(self.out, store, bits, register, operand, address, self.lanes)
+        transfer(self.out, store, bits, group, operand, address, self.lanes)
 
 
 def requantize(rows: list[Epilogue], number: int) -> None:

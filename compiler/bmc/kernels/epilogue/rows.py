@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from bmc.kernels.epilogue import one_row
 from bmc.kernels.epilogue.constants import Constants
-from bmc.kernels.epilogue.groups import Groups
 from bmc.kernels.epilogue.one_row import Epilogue
 from bmc.kernels.problem.product import RESULT, Node, Unsupported, last_readers
 from bmc.kernels.tree.assembly import Assembly
@@ -22,8 +21,7 @@ from bmc.kernels.tree.tree import fits
 def emit(
     out: Assembly,
     nodes: tuple[Node, ...],
-    accumulators: list[int],
-    free: list[int],
+    accumulators: list[str],
     addresses: Callable[[int], str],
     lanes: Lanes,
     constants: Constants,
@@ -32,21 +30,22 @@ def emit(
     """Emits the epilogue of a row block and the stores of its results, and moves the addresses behind the block.
 
     Args:
-      accumulators: number of each row's accumulator, in groups of registers.
+      accumulators: each row's accumulator, which are free afterwards.
       steps: bytes from row to row, for each operand that changes from row to row.
-      out, nodes, free, addresses, lanes, constants: as in one_row.emit().
+      out, nodes, addresses, lanes, constants: as in one_row.emit().
     """
     if len(accumulators) > 1:
         try:
             # A dry run tells whether the registers suffice for all rows at once.
-            _Rows(Assembly(0), nodes, accumulators, free, lambda _: "x0", lanes, {}, steps).write()
+            trial = Assembly(0, out.vectors.copy())
+            _Rows(trial, nodes, accumulators, lambda _: "x0", lanes, {}, steps).write()
         except Unsupported:
             pass
         else:
-            _Rows(out, nodes, accumulators, free, addresses, lanes, constants, steps).write()
+            _Rows(out, nodes, accumulators, addresses, lanes, constants, steps).write()
             return
-    for row, group in enumerate(accumulators):
-        one_row.emit(out, nodes, group, [*free, *accumulators[:row]], addresses, lanes, constants)
+    for group in accumulators:
+        one_row.emit(out, nodes, group, addresses, lanes, constants)
         for operand, step in steps.items():
             out.add(addresses(operand), step)
 
@@ -57,13 +56,12 @@ class _Rows:
 
     Attributes:
       address_row: the row that the address of each operand points to.
-      out, nodes, accumulators, free, addresses, lanes, constants, steps: as in emit().
+      out, nodes, accumulators, addresses, lanes, constants, steps: as in emit().
     """
 
     out: Assembly
     nodes: tuple[Node, ...]
-    accumulators: list[int]
-    free: list[int]
+    accumulators: list[str]
     addresses: Callable[[int], str]
     lanes: Lanes
     constants: Constants
@@ -72,14 +70,13 @@ class _Rows:
 
     def write(self) -> None:
         nodes, last = self.nodes, last_readers(self.nodes)
-        groups = Groups(sorted(self.free))
         # Loads that all rows share, and the first node that reads each.
         loads: dict[int, int] = {}
         for number, node in enumerate(nodes):
             for arg in node.args if node.op != "store" else ():
                 if nodes[arg].op == "load" and nodes[arg].operand not in self.steps:
                     loads.setdefault(arg, number)
-        rows = [self._row(row, groups, frozenset(loads)) for row in range(len(self.accumulators))]
+        rows = [self._row(row, frozenset(loads)) for row in range(len(self.accumulators))]
         # Nodes are computed row by row, in sections. A new section starts where a shared load is due, and at
         # requantize, which is computed for all rows together.
         cuts = {
@@ -101,7 +98,8 @@ class _Rows:
                         row.compute(number)
             for load in loads:
                 if start <= last[load] < end:
-                    groups.give(next(row.held.pop(load) for row in rows))
+                    (group,) = {row.held.pop(load) for row in rows}
+                    self.out.vectors.give(group)
         for row in rows:
             row.store(restores_width=row is rows[-1])
         for operand, step in self.steps.items():
@@ -109,7 +107,7 @@ class _Rows:
                 self.addresses(operand), step * (len(rows) - self.address_row.get(operand, 0))
             )
 
-    def _row(self, row: int, groups: Groups, shared: frozenset[int]) -> Epilogue:
+    def _row(self, row: int, shared: frozenset[int]) -> Epilogue:
         """Returns the writer of one row; `shared` are the nodes whose groups other rows need too."""
         scalars = {node.operand for node in self.nodes if node.op == "scalar"}
         vectors = {node.operand for node in self.nodes if node.op in ("load", "store")}
@@ -138,7 +136,6 @@ class _Rows:
             self.out,
             self.nodes,
             self.accumulators[row],
-            groups,
             address_of_row,
             self.lanes,
             self.constants,

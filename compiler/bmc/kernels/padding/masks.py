@@ -15,10 +15,10 @@ from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
 
-# Horizontal taps at most; the registers from v1 on hold their masks.
+# Horizontal taps at most. Their masks, a vertical mask and the conjunction of two have a register each below v8.
 _MOST_TAPS = 6
-# Holds the conjunction of a horizontal and a vertical mask.
-_BOTH = "v7"
+# Groups of registers for the indices of lanes.
+_INDICES = 3
 # Estimated instructions for the indices of the lanes, and for each mask.
 _INDEX_COST, _MASK_COST = 16, 4
 
@@ -108,26 +108,31 @@ class Masks:
         """Emits the masks of a panel, and their stores to the address in register `to`. Uses all vector registers."""
         out = self._out
         lanes.use(out, lanes.bits)
-        indices, free = self._indices(lanes)
-        names = [f"v{1 + tap}" for tap in range(self._extent(self.horizontal))]
+        groups = [out.vectors.take(lanes.lmul) for _ in range(_INDICES)]
+        singles = [
+            out.vectors.take(1, lowest=True) for _ in range(2 + self._extent(self.horizontal))
+        ]
+        vertical, both, *horizontal = singles
+        indices, free = self._indices(groups)
         with out.registers(1) as (address,):
             out.move(address, to)
             for mask in self._edge_masks(
-                *self._horizontal_edge, self.horizontal, indices, free, names
+                *self._horizontal_edge, self.horizontal, indices, free, horizontal
             ):
                 self._store(mask, address)
             vertical_edge = self._vertical_edge
-            if vertical_edge is None:
-                return
 
             def both_edges() -> None:
-                masks = ["v0"] * self._extent(self.vertical)
+                assert vertical_edge is not None
+                masks = [vertical] * self._extent(self.vertical)
                 for mask in self._edge_masks(*vertical_edge, self.vertical, indices, free, masks):
-                    for other in names:
-                        out.emit(rvv.and_masks(_BOTH, mask, other))
-                        self._store(_BOTH, address)
+                    for other in horizontal:
+                        out.emit(rvv.and_masks(both, mask, other))
+                        self._store(both, address)
 
-            self.if_interior(lanes, lambda: None, both_edges)
+            if vertical_edge is not None:
+                self.if_interior(lanes, lambda: None, both_edges)
+        out.vectors.give(*groups, *singles)
 
     def if_interior(
         self, lanes: Lanes, interior: Callable[[], None], border: Callable[[], None]
@@ -158,16 +163,17 @@ class Masks:
         self._out.emit(rvv.store_mask(mask, address))
         self._out.add(address, self.slot)
 
-    def _indices(self, lanes: Lanes) -> tuple[list[str], str]:
+    def _indices(self, groups: list[str]) -> tuple[list[str], str]:
         """Emits the index of each lane in each loop of the grid.
+
+        Args:
+          groups: _INDICES free groups of registers.
 
         Returns:
           a group of registers with the indices for each loop, and a free group.
         """
         out = self._out
-        # Masks use v0 to v7.
-        width = lanes.lmul
-        first, second, third = (f"v{8 + number * width}" for number in range(3))
+        first, second, third = groups
         out.emit(rvv.lane_numbers(first))
         out.emit(rvv.binary("vadd", first, first, self.first))
         if len(self._grid) < 2:

@@ -16,12 +16,13 @@ from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
 from bmc.kernels.problem.roles import merged, offsets, overlap
 from bmc.kernels.schedule import depthwise
 from bmc.kernels.schedule.choice import Choice
-from bmc.kernels.schedule.columns import Columns, load_number
-from bmc.kernels.schedule.row_block import REGISTERS, Block
+from bmc.kernels.schedule.columns import Columns, Operand, load_number
+from bmc.kernels.schedule.row_block import Block
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.loops import Pointers
 from bmc.kernels.tree.tree import fits
+from bmc.kernels.tree.vectors import REGISTERS
 
 # Taps of a depthwise window. All of them are unrolled.
 _LARGEST_DEPTHWISE_WINDOW = 49
@@ -164,7 +165,7 @@ class Accumulate:
 
     def _write(self, block: Block, a: str, b: str) -> None:
         out = self._out
-        rows = len(block.registers)
+        rows = len(block.accumulators)
         innermost = self._loops[-1]
         lmul = block.lanes.lmul
         step_cost = self._step(rows, self._columns.cost(lmul, 0))
@@ -192,11 +193,13 @@ class Accumulate:
                 out.move(pointer, b_pointers[tap - 1] if tap else b)
                 out.add(pointer, self._taps.strides[B] if tap else 0)
             a_by_offset = dict(zip(starts, a_pointers, strict=True))
-            pointers = _Pointers(block, a_by_offset, b_pointers, innermost)
+            operand = self._columns.take(out.vectors, lmul)
+            pointers = _Pointers(block, a_by_offset, b_pointers, operand, innermost)
             if self._masks is None:
                 self._nested(self._loops, unroll, pointers)
             else:
                 self._masked(self._masks, unroll, pointers)
+            out.vectors.give(*operand.taken)
 
     def _masked(self, masks: Masks, unroll: int, pointers: _Pointers) -> None:
         """Emits the loops of a masked panel: a text for panels at the vertical border, and one for all others."""
@@ -229,7 +232,7 @@ class Accumulate:
         out = self._out
         first, *rest = summed
         if self._masks is not None and len(summed) == pointers.masked:
-            self._mask(self._masks, pointers.block)
+            self._mask(self._masks, pointers)
         if not rest:
             count, left = divmod(first.extent, unroll)
             out.repeat(count, lambda: self._steps(unroll, pointers))
@@ -262,12 +265,11 @@ class Accumulate:
                 out.repeat(first.extent, body)
         pointers.moved.move(out, first, -first.extent)
 
-    def _mask(self, masks: Masks, block: Block) -> None:
+    def _mask(self, masks: Masks, pointers: _Pointers) -> None:
         """Emits the load of the next mask into v0, and sets the group of `b` to the pad value for masked-off lanes."""
-        out = self._out
+        out, block, wide = self._out, pointers.block, pointers.operand.wide
         out.emit(rvv.load_mask("v0", block.masks))
         out.add(block.masks, masks.slot)
-        wide = f"v{self._columns.wide_register(block.lanes.lmul)}"
         out.emit(rvv.splat(wide, block.pad_value) if block.pad_value else rvv.zeros(wide))
 
     def groups(self, lmul: int) -> int:
@@ -293,25 +295,24 @@ class Accumulate:
         """Emits step `number` of `count` unrolled steps, which reads `a` at `pending` bytes behind the pointers."""
         out = self._out
         is_float, multiply = self._product.scheme.is_float, self._product.scheme.multiply
-        block, pad_value = pointers.block, pointers.block.pad_value
-        wide = self._columns.wide_register(block.lanes.lmul)
+        block, pad_value, operand = pointers.block, pointers.block.pad_value, pointers.operand
         scalars: dict[int, str] = {}
         for tap, column in enumerate(pointers.b):
-            self._columns.load(column, block, pointers.innermost, number, count)
+            self._columns.load(column, operand, block, pointers.innermost, number, count)
             later = self._offsets(block, tap + 1)
             out_of_bounds = block.out_of_bounds
-            for row, register in enumerate(block.registers):
+            for row, group in enumerate(block.accumulators):
                 if (row, tap) in out_of_bounds:
                     if pad_value:
-                        out.emit(rvv.multiply_add(multiply, f"v{register}", pad_value, "v0"))
+                        out.emit(rvv.multiply_add(multiply, group, pad_value, operand.wide))
                     continue
                 offset = self._offset(row, tap)
                 if row == 0 or offset not in scalars:
-                    rows = range(row, len(block.registers))
+                    rows = range(row, len(block.accumulators))
                     wanted = [self._offset(r, tap) for r in rows if (r, tap) not in out_of_bounds]
                     self._load_scalars(wanted, pending, pointers, scalars)
                 scalar = scalars[offset]
-                out.emit(rvv.multiply_add(multiply, f"v{register}", scalar, f"v{wide}"))
+                out.emit(rvv.multiply_add(multiply, group, scalar, operand.wide))
                 if offset not in later:
                     unused = scalars.pop(offset)
                     if is_float:
@@ -342,7 +343,7 @@ class Accumulate:
 
     def _offsets(self, block: Block, first: int = 0) -> list[int]:
         """Returns the sorted byte offsets in `a` that a row block reads at tap `first` and later ones."""
-        rows, taps = range(len(block.registers)), range(first, self._taps.extent)
+        rows, taps = range(len(block.accumulators)), range(first, self._taps.extent)
         offsets_ = {
             self._offset(row, tap)
             for row in rows
@@ -362,6 +363,7 @@ class _Pointers:
     Attributes:
       a: registers with addresses in `a`, by their byte offset from the first row at the first tap.
       b: registers with the address in `b` of each tap.
+      operand: vector groups of `b`.
       innermost: the innermost summed loop.
       masked: how many of the innermost loops run with the same mask; 0 without masks.
     """
@@ -369,6 +371,7 @@ class _Pointers:
     block: Block
     a: dict[int, str]
     b: list[str]
+    operand: Operand
     innermost: Loop
     masked: int = 0
 

@@ -7,6 +7,7 @@ segment load serves several steps.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.problem.product import A, B, Loop, Product
@@ -14,6 +15,7 @@ from bmc.kernels.schedule import depthwise
 from bmc.kernels.schedule.row_block import Block
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
+from bmc.kernels.tree.vectors import Vectors, part
 
 # Registers that one segment load writes at most.
 _MOST_LOADED = 8
@@ -67,42 +69,44 @@ class Columns:
         gap = 0 if self._product.is_contiguous else lanes * GAP
         return ((2 if steps == 1 else 4) + gap) / steps + 1
 
-    def wide_register(self, lmul: int) -> int:
-        """Returns the first register of the group of `b` that is multiplied."""
-        if not self._has_masks:
-            return 0
-        return _wide_size(lmul) if self._product.scheme.widens else lmul
-
     def groups(self, lmul: int) -> int:
         """Returns how many groups of `lmul` registers the loads need."""
-        if not self._product.scheme.widens:
-            # f16 is loaded into the upper half of the f32 group that it becomes, or into a register of its own.
-            return 1 + (self._has_masks or (self._product.scheme.extends_floats and lmul == 1))
-        if not self._product.scheme.extends_integers:
-            return math.ceil((self.wide_register(lmul) + _wide_size(lmul)) / lmul)
-        return max(
-            math.ceil(
-                max(
-                    self.wide_register(lmul) + _wide_size(lmul),
-                    self._narrow_register(lmul, steps) + steps * _narrow_size(lmul),
-                )
-                / lmul
-            )
-            for steps in (self.steps(lmul, loop) for loop in self._innermost)
-        )
+        vectors = Vectors()
+        self.take(vectors, lmul)
+        return math.ceil(vectors.end / lmul)
 
-    def _narrow_register(self, lmul: int, steps: int) -> int:
-        """Returns the first register of the int8 groups that a load for `steps` steps writes."""
-        if steps > 1 or not self._has_masks:
-            return self.wide_register(lmul) + _wide_size(lmul)
-        # Masked-off lanes of the wide group keep the pad value, so the int8 group must not overlap it.
-        return _narrow_size(lmul) if lmul >= 4 else 2
+    def take(self, vectors: Vectors, lmul: int) -> Operand:
+        """Takes the groups for loads whose accumulators have `lmul` registers."""
+        scheme = self._product.scheme
+        mask = [vectors.take(1, lowest=True)] if self._has_masks else []
+        wide = vectors.take(_wide_size(lmul) if scheme.widens else lmul, lowest=True)
+        loaded, own = wide, []
+        if scheme.extends_floats:
+            # RVV allows the source of a widening to overlap the highest part of the destination.
+            own = [vectors.take(1, lowest=True)] if lmul == 1 else []
+            loaded = own[0] if own else part(wide, lmul // 2)
+        elif scheme.extends_integers:
+            # Masked-off lanes of the wide group keep the pad value, so its source is elsewhere.
+            size = _narrow_size(lmul)
+            steps = max(self.steps(lmul, loop) for loop in self._innermost)
+            loaded = vectors.take(steps * size, lowest=True, alignment=size)
+            own = [loaded]
+        return Operand(wide, loaded, (*mask, wide, *own))
 
-    def load(self, column: str, block: Block, innermost: Loop, index: int, count: int) -> None:
+    def load(
+        self,
+        column: str,
+        operand: Operand,
+        block: Block,
+        innermost: Loop,
+        index: int,
+        count: int,
+    ) -> None:
         """Emits the load of `b` for one step, and moves its address.
 
         Args:
           column: register with the address in `b`.
+          operand: the groups of `b`.
           block: the row block.
           innermost: the loop of the step.
           index, count: index of the step among `count` unrolled ones.
@@ -113,31 +117,43 @@ class Columns:
         extends_integers = product.scheme.extends_integers
         width = 8 * WIDTHS[product.dtypes[B]]
         masked = self._has_masks
-        wide = self.wide_register(lmul)
         shared = self.steps(lmul, innermost)
-        extends_floats = product.scheme.extends_floats
-        loaded = self._narrow_register(lmul, shared) if extends_integers else wide
-        loaded += max(1, lmul // 2) if extends_floats else 0
+        loaded = operand.loaded
         if index % shared == 0:
             steps = min(shared, count - index)
             stride = block.constants.get(product.lanes.strides[B], "")
             if product.is_contiguous:
-                out.emit(rvv.transfer(False, width, f"v{loaded}", column, masked))
+                out.emit(rvv.transfer(False, width, loaded, column, masked))
             elif steps == 1:
-                out.emit(rvv.transfer_strided(False, width, f"v{loaded}", column, stride, masked))
+                out.emit(rvv.transfer_strided(False, width, loaded, column, stride, masked))
             else:
                 # Segment loads may be slower if SEW is not the width of their elements.
                 policy = "mu" if masked else "ma"
                 block.lanes.use(out, 8, policy)
-                out.emit(rvv.load_segments(steps, 8, f"v{loaded}", column, stride, masked))
+                out.emit(rvv.load_segments(steps, 8, loaded, column, stride, masked))
                 block.lanes.use(out, 16, policy)
             step = innermost.strides[B] * steps
             out.add(column, step, block.constants)
-        if extends_floats:
-            depthwise.extend(out, block, f"v{loaded}", f"v{wide}")
+        if product.scheme.extends_floats:
+            depthwise.extend(out, block, loaded, operand.wide)
         if extends_integers:
-            narrow = loaded + index % shared * _narrow_size(lmul)
-            out.emit(rvv.extend(2, f"v{wide}", f"v{narrow}", masked))
+            narrow = part(loaded, index % shared * _narrow_size(lmul))
+            out.emit(rvv.extend(2, operand.wide, narrow, masked))
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Vector groups for `b`.
+
+    Attributes:
+      wide: the group that is multiplied.
+      loaded: the group that loads write, which may be a part of `wide`, or several groups for several steps.
+      taken: all groups that were taken, v0 too if there are masks.
+    """
+
+    wide: str
+    loaded: str
+    taken: tuple[str, ...]
 
 
 def load_number(out: Assembly, product: Product, register: str, offset: int, base: str) -> None:

@@ -17,6 +17,7 @@ from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
 from bmc.kernels.schedule.row_block import Block
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
+from bmc.kernels.tree.vectors import REGISTERS
 
 
 class Depthwise:
@@ -47,7 +48,7 @@ class Depthwise:
         window_rows = self._window_rows()
         vertical = self._borders.vertical
         shared = self._may_share and all(self._is_shared(taps, block) for _, taps in window_rows)
-        rows = 1 if shared else len(block.registers)
+        rows = 1 if shared else len(block.accumulators)
         with (
             out.registers(1) as (b_pointer,),
             out.registers(len(vertical)) as limit_registers,
@@ -150,23 +151,30 @@ class Depthwise:
     def _multiply_pad_value(self, taps: list[_Tap], block: Block, b: str) -> None:
         """Emits the products of the pad value and the weights of all taps but the last, and leaves the pointer."""
         out = self._out
-        narrow = f"v{2 * max(1, block.lanes.lmul // 2)}"
+        weight, narrow, *_ = groups = self._take(block.lanes.lmul, 2)
         moves = [after.b - tap.b for tap, after in zip(taps, taps[1:-1], strict=False)]
 
         def multiply_tap(move: int) -> None:
             if not self._product.scheme.extends_integers:
-                out.emit(rvv.transfer(False, 16, "v0", b))
+                out.emit(rvv.transfer(False, 16, weight, b))
                 out.add(b, move)
             else:
                 out.emit(rvv.transfer(False, 8, narrow, b))
                 out.add(b, move)
-                out.emit(rvv.extend(2, "v0", narrow))
-            for register in block.registers:
-                self._multiply_pad(register, block, "v0")
+                out.emit(rvv.extend(2, weight, narrow))
+            for accumulator in block.accumulators:
+                self._multiply_pad(accumulator, block, weight)
 
         for move, equal_moves in itertools.groupby(moves):
             out.repeat(len(list(equal_moves)), functools.partial(multiply_tap, move))
         multiply_tap(taps[0].b - taps[-2].b)
+        out.vectors.give(*groups)
+
+    def _take(self, lmul: int, count: int) -> list[str]:
+        """Takes groups for operands, and one for their int8 sources if there are any."""
+        widens = self._product.scheme.widens
+        size = max(1, lmul // 2) if widens else lmul
+        return [self._out.vectors.take(size, lowest=True) for _ in range(count + widens)]
 
     def _multiply(self, taps: list[_Tap], block: Block, pointers: _Pointers) -> None:
         """Emits the products of all taps but the last, where the pointers are left: tap by tap, and row by row."""
@@ -174,25 +182,22 @@ class Depthwise:
             self._multiply_shared(taps, block, pointers)
             return
         out = self._out
-        lmul = block.lanes.lmul
-        registers = max(1, lmul // 2)
-        # First registers of the pixels and of int8 sources; the weights are in v0.
-        image, narrow = (registers, 2 * registers) if self._product.scheme.widens else (lmul, 0)
+        weight, image, *narrow = groups = self._take(block.lanes.lmul, 2)
         *taps, end = taps
 
-        def load(number: int, to: int, pointer: str, move: int) -> None:
+        def load(number: int, to: str, pointer: str, move: int) -> None:
             width = WIDTHS[self._product.dtypes[number]]
-            out.emit(rvv.transfer(False, 8 * width, f"v{narrow if width == 1 else to}", pointer))
+            out.emit(rvv.transfer(False, 8 * width, narrow[0] if width == 1 else to, pointer))
             out.add(pointer, move)
             if width == 1:
-                out.emit(rvv.extend(2, f"v{to}", f"v{narrow}"))
+                out.emit(rvv.extend(2, to, narrow[0]))
 
         def load_weight(pointer: str, move: int) -> None:
             if self._product.scheme.extends_floats:
                 load(B, image, pointer, move)
-                extend(out, block, f"v{image}", "v0")
+                extend(out, block, image, weight)
             else:
-                load(B, 0, pointer, move)
+                load(B, weight, pointer, move)
 
         # Byte offsets in `a` that each row's pointer visits: its taps inside the image, then the end.
         offsets = []
@@ -204,20 +209,21 @@ class Depthwise:
             out.add(pointer, offsets[row][0] - taps[0].a)
         for tap, following in zip(taps, [*taps[1:], end], strict=True):
             load_weight(pointers.b, following.b - tap.b)
-            for row, register in enumerate(block.registers):
+            for row, accumulator in enumerate(block.accumulators):
                 if (row, tap.horizontal) not in block.out_of_bounds:
                     current = offsets[row].pop(0)
                     load(A, image, pointers.a[row], offsets[row][0] - current)
                     multiply = self._product.scheme.multiply
-                    out.emit(rvv.multiply_add(multiply, f"v{register}", f"v{image}", "v0"))
+                    out.emit(rvv.multiply_add(multiply, accumulator, image, weight))
                 elif block.pad_value:
-                    self._multiply_pad(register, block, "v0")
+                    self._multiply_pad(accumulator, block, weight)
+        out.vectors.give(*groups)
 
     def _readers(self, taps: list[_Tap], block: Block) -> dict[int, list[tuple[int, int]]]:
         """Returns the (row, index in `taps`) pairs that read each byte offset in `a`, sorted by offset."""
         readers_at: dict[int, list[tuple[int, int]]] = {}
         for number, tap in enumerate(taps):
-            for row in range(len(block.registers)):
+            for row in range(len(block.accumulators)):
                 if (row, tap.horizontal) not in block.out_of_bounds:
                     offset = row * self._inner_rows.strides[A] + tap.a
                     readers_at.setdefault(offset, []).append((row, number))
@@ -226,7 +232,8 @@ class Depthwise:
     def _is_shared(self, taps: list[_Tap], block: Block) -> bool:
         """Whether rows read the same pixels, and there are registers for all weights that this keeps live."""
         readers_at = self._readers(taps, block)
-        free = weight_groups(block.lanes.lmul, min(block.registers), self._product.scheme.widens)
+        free = REGISTERS - len(block.accumulators) * block.lanes.lmul
+        free = weight_groups(block.lanes.lmul, free, self._product.scheme.widens)
         readers = list(readers_at.values())
         return len(readers_at) < sum(map(len, readers)) and _live_weights(readers) <= free
 
@@ -236,24 +243,23 @@ class Depthwise:
         (pointer,) = pointers.a
         *taps, end = taps
         widens = self._product.scheme.widens
-        size, other = _operands(block.lanes.lmul, widens)
-        count = weight_groups(block.lanes.lmul, min(block.registers), widens)
-        free = [f"v{(other + number) * size}" for number in range(count)]
+        size, _ = _operands(block.lanes.lmul, widens)
+        pixel, *narrow = groups = self._take(block.lanes.lmul, 1)
         multiply = self._product.scheme.multiply
         held: dict[int, str] = {}
         a_offset, b_offset = taps[0].a, taps[0].b
 
         def load(number: int, to: str, address: str) -> None:
             width = WIDTHS[self._product.dtypes[number]]
-            out.emit(rvv.transfer(False, 8 * width, to if width > 1 else f"v{size}", address))
+            out.emit(rvv.transfer(False, 8 * width, to if width > 1 else narrow[0], address))
             if width == 1:
-                out.emit(rvv.extend(2, to, f"v{size}"))
+                out.emit(rvv.extend(2, to, narrow[0]))
 
         def load_weight(to: str) -> None:
             if self._product.scheme.extends_floats:
-                # v0 is free: its pixels have been multiplied.
-                load(B, "v0", pointers.b)
-                extend(out, block, "v0", to)
+                # The group is free: its pixels have been multiplied.
+                load(B, pixel, pointers.b)
+                extend(out, block, pixel, to)
             else:
                 load(B, to, pointers.b)
 
@@ -263,35 +269,37 @@ class Depthwise:
             for _, number in readers:
                 if number in held:
                     continue
-                held[number] = free.pop()
+                held[number] = out.vectors.take(size)
                 out.add(pointers.b, taps[number].b - b_offset)
                 b_offset = taps[number].b
                 load_weight(held[number])
                 self._multiply_out_of_bounds(taps[number], held[number], block)
             out.add(pointer, offset - a_offset)
             a_offset = offset
-            load(A, "v0", pointer)
+            load(A, pixel, pointer)
             for row, number in readers:
-                out.emit(rvv.multiply_add(multiply, f"v{block.registers[row]}", "v0", held[number]))
-            free += [held.pop(tap) for tap in list(held) if last[tap] == offset]
+                accumulator = block.accumulators[row]
+                out.emit(rvv.multiply_add(multiply, accumulator, pixel, held[number]))
+            out.vectors.give(*(held.pop(tap) for tap in list(held) if last[tap] == offset))
         for number, tap in enumerate(taps):
             if number not in last and block.pad_value:
                 out.add(pointers.b, tap.b - b_offset)
                 b_offset = tap.b
-                load(B, "v0", pointers.b)
-                self._multiply_out_of_bounds(tap, "v0", block)
+                load(B, pixel, pointers.b)
+                self._multiply_out_of_bounds(tap, pixel, block)
+        out.vectors.give(*groups)
         out.add(pointers.b, end.b - b_offset)
         out.add(pointer, end.a - a_offset)
 
-    def _multiply_pad(self, register: int, block: Block, weight: str) -> None:
+    def _multiply_pad(self, accumulator: str, block: Block, weight: str) -> None:
         multiply = self._product.scheme.multiply
-        self._out.emit(rvv.multiply_add(multiply, f"v{register}", block.pad_value, weight))
+        self._out.emit(rvv.multiply_add(multiply, accumulator, block.pad_value, weight))
 
     def _multiply_out_of_bounds(self, tap: _Tap, weight: str, block: Block) -> None:
-        """Emits the products of the pad value and register `weight`, for the rows whose `tap` is outside the image."""
-        for row, register in enumerate(block.registers):
+        """Emits the products of the pad value and a group of weights, for the rows whose `tap` is outside the image."""
+        for row, accumulator in enumerate(block.accumulators):
             if block.pad_value and (row, tap.horizontal) in block.out_of_bounds:
-                self._multiply_pad(register, block, weight)
+                self._multiply_pad(accumulator, block, weight)
 
 
 def cost(

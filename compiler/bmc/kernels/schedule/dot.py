@@ -18,9 +18,8 @@ from bmc.kernels.tree.lanes import Lanes
 
 # Registers of a group of operands, by dtype; their products have 8 registers.
 _LMULS = {"f32": 8, "i8": 4}
-# Registers at most for the shared vector if it is loaded once, and the first registers of the other operand and of the
-# products.
-_MOST_HELD, _ROW, _PRODUCTS = 16, 16, 24
+# Registers at most for the shared vector if it is loaded once, and registers of the products.
+_MOST_HELD, _PRODUCTS = 16, 8
 # Iterations of a loop that are unrolled at most.
 _UNROLLED = 4
 # Modeled cycles by dtype: of a result, of a piece of its operands, and of a step of a kernel whose lanes are results.
@@ -110,6 +109,13 @@ class DotWriter:
         self._bits = 8 * WIDTHS[dot.dtype]
         self._step = dot.lanes * WIDTHS[dot.dtype]
         self._is_held = dot.pieces * self._lmul <= _MOST_HELD
+        self._products = out.vectors.take(_PRODUCTS)
+        # The sum of int8 products; a sum of floats takes the place of the row.
+        self._total = out.vectors.take(self._lmul) if dot.dtype == "i8" else ""
+        self._row = out.vectors.take(self._lmul)
+        self._total = self._total or self._row
+        groups = dot.pieces if self._is_held else 1
+        self._shared = [out.vectors.take(self._lmul, lowest=True) for _ in range(groups)]
 
     def write(self, rows: Loop) -> None:
         """Emits one dot product for each iteration of `rows`."""
@@ -123,9 +129,9 @@ class DotWriter:
             lanes.use(out, self._bits)
             out.move(row, self._addresses[dot.row])
             out.move(shared, self._addresses[dot.shared])
-            for piece in range(dot.pieces if self._is_held else 0):
+            for piece, group in enumerate(self._shared if self._is_held else ()):
                 out.add(shared, self._step if piece else 0)
-                out.emit(rvv.transfer(False, self._bits, f"v{piece * self._lmul}", shared))
+                out.emit(rvv.transfer(False, self._bits, group, shared))
 
             def result() -> None:
                 body(lanes, Lanes(1, 1, single), shared, row)
@@ -135,18 +141,19 @@ class DotWriter:
                     out.add(shared, -dot.pieces * self._step)
 
             out.repeat(rows.extent, result)
+        out.vectors.give(*{self._products, self._total, self._row, *self._shared})
 
-    def _pieces(self, shared: str, row: str, multiply: Callable[[int], None]) -> None:
-        """Emits the loads of all pieces; `multiply` emits the product with the shared operand in the given register."""
+    def _pieces(self, shared: str, row: str, multiply: Callable[[str], None]) -> None:
+        """Emits the loads of all pieces; `multiply` emits the product with a group of the shared operand."""
         out = self._out
 
         def piece(number: int) -> None:
-            out.emit(rvv.transfer(False, self._bits, f"v{_ROW}", row))
+            out.emit(rvv.transfer(False, self._bits, self._row, row))
             out.add(row, self._step)
             if not self._is_held:
-                out.emit(rvv.transfer(False, self._bits, "v0", shared))
+                out.emit(rvv.transfer(False, self._bits, self._shared[0], shared))
                 out.add(shared, self._step)
-            multiply(number * self._lmul if self._is_held else 0)
+            multiply(self._shared[number if self._is_held else 0])
 
         if self._dot.pieces <= _UNROLLED:
             for number in range(self._dot.pieces):
@@ -157,36 +164,35 @@ class DotWriter:
     def _floats(self, _lanes: Lanes, _one: Lanes, shared: str, row: str) -> None:
         """Emits one dot product of f32; `shared` and `row` are registers with the addresses of the operands."""
         out = self._out
-        out.emit(rvv.zeros(f"v{_PRODUCTS}"))
+        out.emit(rvv.zeros(self._products))
 
-        def multiply(group: int) -> None:
-            out.emit(rvv.multiply_add("vfmacc", f"v{_PRODUCTS}", f"v{_ROW}", f"v{group}"))
+        def multiply(group: str) -> None:
+            out.emit(rvv.multiply_add("vfmacc", self._products, self._row, group))
 
         self._pieces(shared, row, multiply)
-        out.emit(rvv.zero_first(f"v{_ROW}"))
-        out.emit(rvv.reduce("vfredusum", f"v{_ROW}", f"v{_PRODUCTS}", f"v{_ROW}"))
+        out.emit(rvv.zero_first(self._row))
+        out.emit(rvv.reduce("vfredusum", self._row, self._products, self._row))
         number = out.take_float()
-        out.emit(rvv.first_float(number, f"v{_ROW}"))
+        out.emit(rvv.first_float(number, self._row))
         out.emit(rvv.store_float(number, 0, self._scratch))
         out.give_float(number)
 
     def _bytes(self, lanes: Lanes, single: Lanes, shared: str, row: str) -> None:
         """Emits one dot product of int8; `lanes` and `single` are the shapes of operands and of the sum."""
         out = self._out
-        total = _ROW + self._lmul
         single.use(out, 32)
-        out.emit(rvv.zero_first(f"v{total}"))
+        out.emit(rvv.zero_first(self._total))
         lanes.use(out, 8)
 
-        def multiply(group: int) -> None:
-            out.emit(rvv.binary("vwmul", f"v{_PRODUCTS}", f"v{_ROW}", f"v{group}"))
+        def multiply(group: str) -> None:
+            out.emit(rvv.binary("vwmul", self._products, self._row, group))
             lanes.use(out, 16)
-            out.emit(rvv.reduce("vwredsum", f"v{total}", f"v{_PRODUCTS}", f"v{total}"))
+            out.emit(rvv.reduce("vwredsum", self._total, self._products, self._total))
             if self._dot.pieces > 1:
                 lanes.use(out, 8)
 
         self._pieces(shared, row, multiply)
         single.use(out, 32)
         with out.registers(1) as (number,):
-            out.emit(rvv.first_integer(number, f"v{total}"))
+            out.emit(rvv.first_integer(number, self._total))
             out.emit(rvv.store_word(number, 0, self._scratch))

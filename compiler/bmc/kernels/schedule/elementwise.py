@@ -17,8 +17,8 @@ from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes, transfer
+from bmc.kernels.tree.vectors import REGISTERS
 
-_REGISTERS = 32
 _FLOATS = 31
 # Integer registers for lengths, large strides, and loop counters.
 _COUNTERS = 8
@@ -64,7 +64,7 @@ class _Writer:
         fits = [
             lmul
             for lmul in ((choice.lmul,) if choice.lmul else (8, 4, 2, 1))
-            if self._only_copies or one_row.temporaries(nodes, lmul) <= _REGISTERS // lmul
+            if self._only_copies or one_row.temporaries(nodes, lmul) <= REGISTERS // lmul
         ]
         if not fits:
             raise Unsupported("an operation that needs too many vector registers")
@@ -143,18 +143,12 @@ class _Writer:
     def _piece(self, lanes: Lanes) -> None:
         """Emits a piece of the lanes."""
         if not self._only_copies:
-            groups = list(range(_REGISTERS // self._lmul))
-            one_row.emit(
-                self._out,
-                self._problem.nodes,
-                -1,
-                groups,
-                self._operand_address,
-                lanes,
-                self._constants,
-            )
+            nodes, addresses = self._problem.nodes, self._operand_address
+            one_row.emit(self._out, nodes, "", addresses, lanes, self._constants)
             return
         number = self._problem.nodes[0].operand
+        group = self._out.vectors.take(self._lmul, lowest=True)
         for store, operand in ((False, number), (True, RESULT)):
             address = self._operand_address(operand)
-            transfer(self._out, store, self._bits, 0, operand, address, lanes)
+            transfer(self._out, store, self._bits, group, operand, address, lanes)
+        self._out.vectors.give(group)

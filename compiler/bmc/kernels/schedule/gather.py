@@ -16,18 +16,19 @@ TEMPORARIES = 3
 
 
 def write(
-    out: Assembly, grid: tuple[Loop, ...], offsets: Mapping[int, int], lanes: Lanes, first: str
+    out: Assembly, grid: tuple[Loop, ...], offsets: Mapping[int, str], lanes: Lanes, first: str
 ) -> None:
     """Emits the byte offsets of lanes.
 
     Args:
       out: receives the instructions.
       grid: the loops that make up the lanes, outermost first.
-      offsets: number of the group for the offsets in each gathered operand. The first TEMPORARIES groups are free.
+      offsets: group for the offsets in each gathered operand. TEMPORARIES groups must be free.
       lanes: shape of the groups.
       first: register with the index of the first lane.
     """
-    lane, iteration, product = (f"v{group * lanes.lmul}" for group in range(TEMPORARIES))
+    groups = [out.vectors.take(lanes.lmul, lowest=True) for _ in range(TEMPORARIES)]
+    lane, iteration, product = groups
     out.emit(rvv.lane_numbers(lane))
     out.emit(rvv.binary("vadd", lane, lane, first))
     initialized: set[int] = set()
@@ -42,10 +43,11 @@ def write(
                 out.set(value, -(-(2**BITS) // inside))
                 out.emit(rvv.binary("vmulhu", iteration, lane, value))
             for operand, factor in moving.items():
-                group = f"v{offsets[operand] * lanes.lmul}"
+                group = offsets[operand]
                 to = product if operand in initialized else group
                 out.set(value, factor)
                 out.emit(rvv.binary("vmul", to, iteration if inside > 1 else lane, value))
                 if operand in initialized:
                     out.emit(rvv.binary("vadd", group, group, product))
                 initialized.add(operand)
+    out.vectors.give(*groups)

@@ -33,7 +33,7 @@ class PlacesTest(unittest.TestCase):
                 out.set(first, start)
                 lanes = Lanes(count, 4, length)
                 lanes.use(out, 32)
-                gather.write(out, _GRID, {operand: 7}, lanes, first)
+                gather.write(out, _GRID, {operand: out.vectors.take(4)}, lanes, first)
                 out.emit(f"vse32.v v28, ({address})")
             # Lanes are divided by 12 and by 4.
             self.assertEqual(out.text().count("vmulhu"), 2)

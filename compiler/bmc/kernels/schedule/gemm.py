@@ -21,7 +21,7 @@ from bmc.kernels.schedule.accumulate import Accumulate
 from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.schedule.k_blocks import KBlocks, k_blocked
 from bmc.kernels.schedule.panels import LMULS, MOST_ROWS, Panel, cut
-from bmc.kernels.schedule.row_block import REGISTERS, PanelContext
+from bmc.kernels.schedule.row_block import PanelContext
 from bmc.kernels.schedule.spill import Spill
 from bmc.kernels.schedule.widen import TooLarge, Widened
 from bmc.kernels.tree import loops, rvv
@@ -329,16 +329,14 @@ class _Gemm:
         """Emits one row block, and moves the addresses behind it."""
         out = self._out
         lmul = context.lanes.lmul
-        groups = REGISTERS // lmul
-        accumulators = list(range(groups - rows, groups))
+        accumulators = [out.vectors.take(lmul) for _ in range(rows)][::-1]
         bits = context.lanes.bits
         context.lanes.use(out, bits)
-        registers = [group * lmul for group in accumulators]
-        block = context.block(registers, out_of_bounds)
+        block = context.block(accumulators, out_of_bounds)
         if self._k_blocks is not None:
             self._spill.load(block)
         else:
-            self._spill.start(registers)
+            self._spill.start(accumulators)
         masked = "mu" if self._masks else "ma"
         if self._masks or self._product.scheme.widens:
             context.lanes.use(out, 16 if self._product.scheme.widens else bits, masked)
@@ -348,6 +346,7 @@ class _Gemm:
             context.lanes.use(out, bits)
         if context.epilogue_lmul:
             self._spill.store(block)
+            out.vectors.give(*accumulators)
             if self._k_blocks is not None:
                 self._spill.back(context.lanes, -rows)
                 return
@@ -360,5 +359,4 @@ class _Gemm:
             if self._inner_rows.strides[number]
         }
         nodes, addresses = self._product.epilogue, self._bases.__getitem__
-        free = list(range(groups - rows))
-        emit(out, nodes, accumulators, free, addresses, context.lanes, self._constants, steps)
+        emit(out, nodes, accumulators, addresses, context.lanes, self._constants, steps)

@@ -9,7 +9,7 @@ from bmc.kernels.epilogue import one_row
 from bmc.kernels.problem.product import Loop, Product, Unsupported
 from bmc.kernels.schedule.accumulate import Accumulate
 from bmc.kernels.schedule.choice import Choice
-from bmc.kernels.schedule.row_block import REGISTERS
+from bmc.kernels.tree.vectors import REGISTERS
 
 LMULS = (1, 2, 4, 8)
 MOST_ROWS = 14

@@ -13,8 +13,8 @@ from bmc.kernels.schedule import dot, gather
 from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes
+from bmc.kernels.tree.vectors import REGISTERS
 
-_REGISTERS = 32
 _FLOATS = 31
 # Integer registers for lengths, large strides, and loop counters.
 _COUNTERS = 10
@@ -46,8 +46,8 @@ class _Writer:
         self._start_offsets = (LANES,) if reduction.lanes_move else ()
         self._first = self._out.argument() if self._start_offsets else ""
         self._constants: Constants = {}
-        # Number of the group with the lanes' offsets, for each gathered operand.
-        self._offsets: dict[int, int] = {}
+        # The group with the lanes' offsets, for each gathered operand.
+        self._offsets: dict[int, str] = {}
 
     def kernel(self) -> Kernel:
         out, reduction = self._out, self._reduction
@@ -109,38 +109,43 @@ class _Writer:
         """Emits all results of one iteration of the outer loops, as lanes."""
         reduction = self._reduction
         lmul = self._lmul(reduction.epilogue)
-        *free, group = range(_REGISTERS // lmul)
-        self._offsets = {operand: free.pop() for operand in reduction.gathered}
+        vectors = self._out.vectors
+        # Below the accumulator, which each piece takes.
+        group = vectors.take(lmul)
+        self._offsets = {operand: vectors.take(lmul) for operand in reduction.gathered}
+        vectors.give(group)
 
         def piece(lanes: Lanes) -> None:
-            self._out.emit(rvv.zeros(f"v{group * lmul}"))
-            self._repeat(
-                reduction.summed,
-                lambda: self._emit(self._reduction.step, group, free, lanes, stores=False),
-            )
-            self._emit(reduction.epilogue, group, free, lanes)
+            self._emit(reduction.epilogue, self._sum(lanes), lanes)
 
         self._pieces(reduction.lanes, lmul, piece)
+        vectors.give(*self._offsets.values())
+
+    def _sum(self, lanes: Lanes) -> str:
+        """Emits the sums of a group of lanes, and returns the accumulator."""
+        group = self._out.vectors.take(lanes.lmul)
+        self._out.emit(rvv.zeros(group))
+        step = self._reduction.step
+        self._repeat(self._reduction.summed, lambda: self._emit(step, group, lanes, stores=False))
+        return group
 
     def _lanes_are_summed(self, rows: Loop) -> None:
         """Emits a loop over results, each of which sums lanes into scratch memory, then the epilogue of all of them."""
         out, reduction = self._out, self._reduction
         lmul = self._lmul(())
-        # The last group accumulates. The first register of the group before holds the sum of its lanes.
-        *free, total_group, group = range(_REGISTERS // lmul)
-        totals = f"v{total_group * lmul}"
         is_float = reduction.step[0].dtype == "f32"
 
-        def piece(lanes: Lanes) -> None:
-            out.emit(rvv.zeros(f"v{group * lmul}"))
-            self._repeat(
-                reduction.summed,
-                lambda: self._emit(self._reduction.step, group, free, lanes, stores=False),
-            )
-            mnemonic = _REDUCTIONS[reduction.step[0].dtype]
-            out.emit(rvv.reduce(mnemonic, totals, f"v{group * lmul}", totals))
-
         def row() -> None:
+            # A group, of which the first register holds the sum of all lanes.
+            accumulator, totals = out.vectors.take(lmul), out.vectors.take(lmul)
+            out.vectors.give(accumulator)
+
+            def piece(lanes: Lanes) -> None:
+                group = self._sum(lanes)
+                mnemonic = _REDUCTIONS[reduction.step[0].dtype]
+                out.emit(rvv.reduce(mnemonic, totals, group, totals))
+                out.vectors.give(group)
+
             out.emit(rvv.zero_first(totals))
             self._pieces(reduction.lanes, lmul, piece)
             if is_float:
@@ -152,6 +157,7 @@ class _Writer:
                 with out.registers(1) as (number,):
                     out.emit(rvv.first_integer(number, totals))
                     out.emit(rvv.store_word(number, 0, self._scratch))
+            out.vectors.give(totals)
             out.add(self._scratch, 4)
             self._move(rows, 1)
 
@@ -168,12 +174,12 @@ class _Writer:
             self._move(rows, -rows.extent)
         out.add(self._scratch, -4 * rows.extent)
         lmul = self._lmul(reduction.epilogue, step=False)
-        *free, group = range(_REGISTERS // lmul)
 
         def epilogue(lanes: Lanes) -> None:
-            out.emit(rvv.transfer(False, 32, f"v{group * lmul}", self._scratch))
+            group = out.vectors.take(lmul)
+            out.emit(rvv.transfer(False, 32, group, self._scratch))
             out.add(self._scratch, 4 * lanes.count)
-            self._emit(reduction.epilogue, group, free, lanes)
+            self._emit(reduction.epilogue, group, lanes)
 
         self._pieces(rows, lmul, epilogue)
         out.add(self._scratch, -4 * rows.extent)
@@ -190,18 +196,13 @@ class _Writer:
                     one_row.temporaries(self._reduction.step, lmul, stores=False) + total_group
                 )
             groups.append(gather.TEMPORARIES if offsets else 0)
-            if max(groups) + offsets < _REGISTERS // lmul:
+            if max(groups) + offsets < REGISTERS // lmul:
                 return lmul
         raise Unsupported("a reduction that needs too many vector registers")
 
     def _emit(
-        self,
-        nodes: tuple[Node, ...],
-        group: int,
-        free: list[int],
-        lanes: Lanes,
-        stores: bool = True,
+        self, nodes: tuple[Node, ...], group: str, lanes: Lanes, stores: bool = True
     ) -> None:
         """Emits nodes; arguments as in one_row.emit()."""
         operands = self._addresses.__getitem__
-        one_row.emit(self._out, nodes, group, list(free), operands, lanes, self._constants, stores)
+        one_row.emit(self._out, nodes, group, operands, lanes, self._constants, stores)

@@ -8,16 +8,13 @@ from bmc.kernels.padding.borders import OutOfBounds
 from bmc.kernels.problem.product import LARGEST_WINDOW
 from bmc.kernels.tree.lanes import Lanes
 
-# Vector registers of a hart.
-REGISTERS = 32
-
 
 @dataclass(frozen=True)
 class Block:
     """A row block in a panel.
 
     Attributes:
-      registers: first vector register of each row's accumulator.
+      accumulators: a vector group for each row.
       lanes: shape of an accumulator.
       constants: integer registers with strides in bytes that do not fit into an immediate, by stride.
       out_of_bounds: (row, tap) pairs that read outside the image.
@@ -26,7 +23,7 @@ class Block:
       masks: integer register with the address of the next mask, "" without masks.
     """
 
-    registers: list[int]
+    accumulators: list[str]
     lanes: Lanes
     constants: dict[int, str]
     out_of_bounds: OutOfBounds
@@ -37,7 +34,7 @@ class Block:
     @property
     def outside(self) -> Block:
         """This block with all its taps outside the image."""
-        rows = range(len(self.registers))
+        rows = range(len(self.accumulators))
         return replace(
             self, out_of_bounds=frozenset((r, t) for r in rows for t in range(LARGEST_WINDOW))
         )
@@ -63,10 +60,10 @@ class PanelContext:
     masks: str
     b: str
 
-    def block(self, registers: list[int], out_of_bounds: OutOfBounds) -> Block:
+    def block(self, accumulators: list[str], out_of_bounds: OutOfBounds) -> Block:
         """Returns a row block of the panel."""
         return Block(
-            registers,
+            accumulators,
             self.lanes,
             self.constants,
             out_of_bounds,

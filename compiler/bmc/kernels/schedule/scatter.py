@@ -13,13 +13,14 @@ def write(scatter: Scatter, vlen: int, xlen: int) -> Kernel:
     """Returns a kernel for harts with a VLEN of at least `vlen` bits and integer registers of `xlen` bits."""
     out = Assembly(3)
     updates, indices, rows = out.arguments
+    row_part = out.vectors.take(_LMUL, lowest=True)
     whole, left = divmod(scatter.row_bytes, _LMUL * vlen // 8)
 
     def piece(length: str, target: str, size: int) -> None:
         out.set(length, size)
         out.emit(rvv.set_lanes(length, 8, f"m{_LMUL}"))
-        out.emit(rvv.transfer(False, 8, "v0", updates))
-        out.emit(rvv.transfer(True, 8, "v0", target))
+        out.emit(rvv.transfer(False, 8, row_part, updates))
+        out.emit(rvv.transfer(True, 8, row_part, target))
         out.add(updates, size)
         out.add(target, size)
 

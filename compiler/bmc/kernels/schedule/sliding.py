@@ -12,7 +12,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bmc.kernels.dtypes import TYPES, WIDTHS
 from bmc.kernels.epilogue import one_row
@@ -24,8 +24,8 @@ from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.tree import fits
+from bmc.kernels.tree.vectors import REGISTERS, part
 
-_REGISTERS = 32
 _LMULS = (1, 2, 4, 8)
 # Registers that one segment load writes at most.
 _MOST_LOADED = 8
@@ -74,12 +74,24 @@ class _Blocks:
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """A panel; `first` is the index of its first lane. `weights` and `pad_value` are registers."""
+    """A panel.
+
+    Attributes:
+      lanes: shape of a group of lanes.
+      first: index of its first lane.
+      weights, pad_value: scalar registers.
+      slid: vector group of a phase that has slid.
+      phases: vector groups of the phases, one behind the other, as they are loaded.
+      sources: vector groups of their int8 sources, one behind the other; "" if there are none.
+    """
 
     lanes: Lanes
     first: int
     weights: list[str]
     pad_value: str
+    slid: str = ""
+    phases: str = ""
+    sources: str = ""
 
 
 class _Sliding:
@@ -157,7 +169,7 @@ class _Sliding:
             if panels > _MOST_PANELS or self._stride * self._narrow(lmul) > _MOST_LOADED:
                 continue
             needs = one_row.temporaries(self._product.epilogue, lmul)
-            groups = min((_REGISTERS - self._operands(lmul)) // lmul, _REGISTERS // lmul - needs)
+            groups = min((REGISTERS - self._operands(lmul)) // lmul, REGISTERS // lmul - needs)
             if groups > 0:
                 lanes = math.ceil(self._x.extent / panels)
                 yield _Shape(lanes, panels, lmul, min(groups, _MOST_ROWS, self._y.extent))
@@ -174,10 +186,6 @@ class _Sliding:
         """Registers not used by accumulators: the slid group, a group for each phase, and their int8 sources."""
         sources = 0 if self._product.scheme.is_float else self._stride * self._narrow(lmul)
         return (1 + self._stride) * self._wide(lmul) + sources
-
-    def _group(self, lmul: int, phase: int) -> int:
-        """The first register of the group of a phase, as it is loaded."""
-        return (1 + phase) * self._wide(lmul)
 
     def _cost(self, shape: _Shape) -> float:
         """Estimates the instructions for a plane, without its epilogue's operations."""
@@ -271,10 +279,18 @@ class _Sliding:
     def _block(self, blocks: _Blocks, panel: _Panel) -> None:
         """Emits one block of result lines, and moves the addresses behind it."""
         out, product, lanes = self._out, self._product, panel.lanes
-        groups = _REGISTERS // lanes.lmul
-        accumulators = list(range(groups - blocks.rows, groups))
+        accumulators = [out.vectors.take(lanes.lmul) for _ in range(blocks.rows)][::-1]
+        wide, narrow = self._wide(lanes.lmul), self._narrow(lanes.lmul)
+        operands = {"slid": (1, wide), "phases": (self._stride, wide)}
+        if not product.scheme.is_float:
+            operands["sources"] = (self._stride, narrow)
+        groups = {
+            name: out.vectors.take(count * size, lowest=True, alignment=size)
+            for name, (count, size) in operands.items()
+        }
+        panel = replace(panel, **groups)
         lanes.use(out, lanes.bits)
-        self._start([group * lanes.lmul for group in accumulators])
+        self._start(accumulators)
         if not product.scheme.is_float:
             lanes.use(out, 16)
         with out.registers(1) as (line,):
@@ -283,7 +299,7 @@ class _Sliding:
             for number in range((blocks.rows - 1) * self._skip + self._down.extent):
                 # Accumulators that read this line, and the vertical tap at which they do.
                 readers = {
-                    accumulators[row] * lanes.lmul: number - row * self._skip
+                    accumulators[row]: number - row * self._skip
                     for row in range(blocks.rows)
                     if 0 <= number - row * self._skip < self._down.extent
                 }
@@ -297,80 +313,78 @@ class _Sliding:
             lanes.use(out, lanes.bits)
         numbers = range(RESULT, len(self._bases))
         steps = {n: self._y.strides[n] for n in numbers if self._y.strides[n]}
-        free = list(range(groups - blocks.rows))
-        operands = self._bases.__getitem__
-        emit(out, product.epilogue, accumulators, free, operands, lanes, self._constants, steps)
+        out.vectors.give(*groups.values())
+        addresses = self._bases.__getitem__
+        emit(out, product.epilogue, accumulators, addresses, lanes, self._constants, steps)
         out.add(self._bases[B], blocks.rows * self._y.strides[B])
         for number in (A, *(n for n in numbers if n not in steps)):
             out.add(self._bases[number], blocks.rows * self._y.strides[number])
 
-    def _start(self, registers: list[int]) -> None:
+    def _start(self, accumulators: list[str]) -> None:
         """Emits the initial values of accumulators."""
         out, initial = self._out, self._product.initial
         if initial is None:
-            for register in registers:
-                out.emit(rvv.zeros(f"v{register}"))
+            for accumulator in accumulators:
+                out.emit(rvv.zeros(accumulator))
             return
         with out.registers(1) as (number,):
             # The type does not matter: an integer register holds the bits of floats as well.
             out.load(number, 0, self._bases[initial], self._product.scheme.bits)
-            for register in registers:
-                out.emit(rvv.splat(f"v{register}", number))
+            for accumulator in accumulators:
+                out.emit(rvv.splat(accumulator, number))
 
-    def _multiply_pad_value(self, readers: dict[int, int], panel: _Panel) -> None:
-        """Emits the products of a line outside the image; `readers` are vertical taps by accumulator register."""
+    def _multiply_pad_value(self, readers: dict[str, int], panel: _Panel) -> None:
+        """Emits the products of a line outside the image; `readers` are vertical taps by accumulator."""
         if not panel.pad_value:
             return
         out = self._out
-        wide = self._group(panel.lanes.lmul, 0)
-        out.emit(rvv.splat(f"v{wide}", panel.pad_value))
-        for register, down in readers.items():
+        out.emit(rvv.splat(panel.phases, panel.pad_value))
+        for accumulator, down in readers.items():
             for along in range(self._along.extent):
-                self._multiply(register, down, along, wide, panel)
+                self._multiply(accumulator, down, along, panel.phases, panel)
 
-    def _multiply_line(self, line: str, readers: dict[int, int], panel: _Panel) -> None:
+    def _multiply_line(self, line: str, readers: dict[str, int], panel: _Panel) -> None:
         """Emits the load of the line at the address in register `line`, and its products for all horizontal taps."""
-        self._load_line(line, panel.lanes)
+        self._load_line(line, panel)
         taps = {slide: tap for tap, slide in enumerate(self._slides)}
         for phase in range(self._stride):
-            loaded = self._group(panel.lanes.lmul, phase)
             moves = [lanes for lanes, each in self._slides if each == phase]
             # Slide down, then up. vslide1up needs another destination, so two groups alternate.
             for direction in (range(max(moves) + 1), range(-1, min(moves) - 1, -1)):
-                group, other = loaded, 0
+                group, other = part(panel.phases, phase * self._wide(panel.lanes.lmul)), panel.slid
                 for lanes in direction:
                     if lanes:
                         self._slide(line, (lanes, phase), (group, other), panel)
                         group, other = other, group if lanes < 0 else other
-                    for register, down in readers.items():
+                    for accumulator, down in readers.items():
                         if (lanes, phase) in taps:
-                            self._multiply(register, down, taps[lanes, phase], group, panel)
+                            self._multiply(accumulator, down, taps[lanes, phase], group, panel)
 
-    def _load_line(self, line: str, lanes: Lanes) -> None:
+    def _load_line(self, line: str, panel: _Panel) -> None:
         """Emits the load of a panel of a line: the group of each phase, widened if it is int8."""
         out, is_float, bits = self._out, self._product.scheme.is_float, 8 * self._width
-        has_segments = self._stride > 1
-        to = self._group(lanes.lmul, 0 if is_float else self._stride)
+        lanes, has_segments = panel.lanes, self._stride > 1
+        to = panel.phases if is_float else panel.sources
         if has_segments and not is_float:  # May be slower if SEW is not the width of the elements.
             lanes.use(out, 8)
-        out.emit(rvv.load_segments(self._stride, bits, f"v{to}", line))
+        out.emit(rvv.load_segments(self._stride, bits, to, line))
         if is_float:
             return
         if has_segments:
             lanes.use(out, 16)
         for phase in range(self._stride):
-            narrow = to + phase * self._narrow(lanes.lmul)
-            out.emit(rvv.extend(2, f"v{self._group(lanes.lmul, phase)}", f"v{narrow}"))
+            narrow = part(to, phase * self._narrow(lanes.lmul))
+            out.emit(rvv.extend(2, part(panel.phases, phase * self._wide(lanes.lmul)), narrow))
 
     def _slide(
-        self, line: str, move: tuple[int, int], groups: tuple[int, int], panel: _Panel
+        self, line: str, move: tuple[int, int], groups: tuple[str, str], panel: _Panel
     ) -> None:
         """Emits the slide of the group of a phase by one lane, to a total of `move[0]` lanes, up if negative."""
         out = self._out
         (lanes, phase), (source, to) = move, groups
         lane = lanes if lanes < 0 else panel.lanes.count + lanes - 1
         pixel = lane * self._stride + phase
-        emit_slide = functools.partial(rvv.slide, f"v{to}", f"v{source}", up=lanes < 0)
+        emit_slide = functools.partial(rvv.slide, to, source, up=lanes < 0)
         if not 0 <= panel.first * self._stride + pixel < self._edges[1].extent:
             out.emit(emit_slide(panel.pad_value or "zero"))
             return
@@ -378,8 +392,10 @@ class _Sliding:
             out.load(number, pixel * self._width, line, 8 * self._width)
             out.emit(emit_slide(number))
 
-    def _multiply(self, register: int, down: int, along: int, group: int, panel: _Panel) -> None:
-        """Emits the product of a group and the weight of a tap into the accumulator `register`."""
+    def _multiply(
+        self, accumulator: str, down: int, along: int, group: str, panel: _Panel
+    ) -> None:
+        """Emits the product of a group and the weight of a tap into an accumulator."""
         weight = panel.weights[down * self._along.extent + along]
         multiply = self._product.scheme.multiply
-        self._out.emit(rvv.multiply_add(multiply, f"v{register}", weight, f"v{group}"))
+        self._out.emit(rvv.multiply_add(multiply, accumulator, weight, group))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from bmc.kernels.epilogue.constants import Constants
 from bmc.kernels.epilogue.rows import emit
 from bmc.kernels.problem.product import RESULT, Loop, Product
-from bmc.kernels.schedule.row_block import REGISTERS, Block
+from bmc.kernels.schedule.row_block import Block
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
@@ -42,25 +42,25 @@ class Spill:
         """Bytes of one lane of an accumulator."""
         return self.product.scheme.bits // 8
 
-    def start(self, registers: list[int]) -> None:
-        """Emits the initial values of accumulators; `registers` are their first registers."""
+    def start(self, groups: list[str]) -> None:
+        """Emits the initial values of accumulators."""
         out = self.out
         initial = self.product.initial
-        first, *others = [f"v{register}" for register in registers]
+        first, *others = groups
         if initial is None:
-            for register in (first, *others):
-                out.emit(rvv.zeros(register))
+            for group in groups:
+                out.emit(rvv.zeros(group))
         elif self.product.lanes.strides[initial]:
             out.emit(rvv.transfer(False, self.product.scheme.bits, first, self.bases[initial]))
-            for register in others:
-                out.emit(rvv.copy(register, first))
+            for group in others:
+                out.emit(rvv.copy(group, first))
         else:
             with out.registers(1) as (number,):
-                for row, register in enumerate((first, *others)):
+                for row, group in enumerate(groups):
                     # The type does not matter: an integer register holds the bits of floats as well.
                     offset = row * self.inner_rows.strides[initial]
                     out.load(number, offset, self.bases[initial], self.product.scheme.bits)
-                    out.emit(rvv.splat(register, number))
+                    out.emit(rvv.splat(group, number))
 
     def store(self, block: Block) -> None:
         """Emits the spill of a row block's accumulators; `address` stays."""
@@ -73,21 +73,21 @@ class Spill:
     def _transfer(self, block: Block, *, store: bool) -> None:
         with self.out.registers(1) as (address,):
             self.out.move(address, self.address)
-            for register in block.registers:
-                self.out.emit(
-                    rvv.transfer(store, self.product.scheme.bits, f"v{register}", address)
-                )
+            for group in block.accumulators:
+                self.out.emit(rvv.transfer(store, self.product.scheme.bits, group, address))
                 self.out.add(address, block.lanes.count * self.width)
 
     def fill(self, lanes: Lanes, rows: int) -> None:
         """Emits the spill of the initial values of `rows` accumulators; `address` stays."""
-        self.start([0])
+        group = self.out.vectors.take(lanes.lmul, lowest=True)
+        self.start([group])
 
         def row() -> None:
-            self.out.emit(rvv.transfer(True, self.product.scheme.bits, "v0", self.address))
+            self.out.emit(rvv.transfer(True, self.product.scheme.bits, group, self.address))
             self.out.add(self.address, lanes.count * self.width)
 
         self.out.repeat(rows, row)
+        self.out.vectors.give(group)
         self.back(lanes, rows)
 
     def back(self, lanes: Lanes, rows: int) -> None:
@@ -113,15 +113,15 @@ class Spill:
     def _piece(self, count: int, lmul: int) -> None:
         """Emits the epilogue of `count` lanes, and moves behind them."""
         out = self.out
-        *free, group = range(REGISTERS // lmul)
+        group = out.vectors.take(lmul)
         with out.registers(1) as (length,):
             out.set(length, count)
             bits = self.product.scheme.bits
             lanes = Lanes(count, lmul, length, self.product.strided, bits=bits)
             lanes.use(out, bits)
-            out.emit(rvv.transfer(False, bits, f"v{group * lmul}", self.address))
+            out.emit(rvv.transfer(False, bits, group, self.address))
             out.add(self.address, count * self.width)
             operands, nodes = self.bases.__getitem__, self.product.epilogue
-            emit(out, nodes, [group], free, operands, lanes, self.constants, {})
+            emit(out, nodes, [group], operands, lanes, self.constants, {})
         for number in range(RESULT, len(self.bases)):
             out.add(self.bases[number], count * self.product.lanes.strides[number])

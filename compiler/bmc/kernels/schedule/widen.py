@@ -19,6 +19,7 @@ from bmc.kernels.schedule.columns import GAP
 from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.tree import fits
+from bmc.kernels.tree.vectors import part
 
 # Bytes of a widened panel at most. The stack of a small board with vectors has 64 KB.
 _MOST_BYTES = 16 * 1024
@@ -28,8 +29,8 @@ _LMULS = (1, 2, 4, 8)
 _MOST_LOADED = 8
 # Bits of a widened element and of a lane's index, which is compared with the extent of the image.
 _BITS = 16
-# First registers of the int8 source, the int16 result, and the lanes' indices; v0 masks the lanes inside the image.
-_LOADED, _EXTENDED, _NUMBERS = 8, 16, 24
+# Registers of the int8 source, the int16 result, and the lanes' indices; v0 masks the lanes inside the image.
+_GROUP = 8
 # Estimated instructions to copy a group, and to compute a mask.
 _COPY_COST, _MASK_COST = 6, 12
 # Groups that one iteration of a loop copies at most.
@@ -135,19 +136,20 @@ class Widened:
           lanes: lanes of the panel.
         """
         out = self._out
+        numbers, extended, loaded = groups = [out.vectors.take(_GROUP) for _ in range(3)]
         with out.registers(1) as (length,):
             for begin, count, lmul in self._pieces(lanes):
                 out.set(length, count)
                 self._use(length, _BITS, lmul)
                 if self._edges.horizontal:
-                    out.emit(rvv.lane_numbers(f"v{_NUMBERS}"))
+                    out.emit(rvv.lane_numbers(numbers))
                 for tap_lanes in self._tap_lanes:
                     with out.registers(2) as (source, target):
                         out.move(source, base)
                         out.add(source, tap_lanes.b + begin * self._lane_stride)
                         out.move(target, to)
                         out.add(target, tap_lanes.widened + begin * _I16_BYTES)
-                        copy = _Copy(length, source, target, lmul)
+                        copy = _Copy(length, source, target, lmul, loaded, extended, numbers)
                         if not self._edges.horizontal:
                             self._copy_all(copy)
                             continue
@@ -156,6 +158,7 @@ class Widened:
                             out.add(number, begin - tap_lanes.low)
                             out.set(extent, tap_lanes.extent)
                             self._copy_lines(copy, number, extent, positions)
+        out.vectors.give(*groups)
 
     def _pieces(self, lanes: int) -> list[tuple[int, int, int]]:
         """Cuts the lanes of a copy into vector groups: their first lane, number of lanes, and LMUL."""
@@ -186,8 +189,8 @@ class Widened:
         out, taps = self._out, self._vertical_taps
 
         def masked() -> None:
-            out.emit(rvv.binary("vadd", f"v{_EXTENDED}", f"v{_NUMBERS}", number))
-            out.emit(rvv.binary("vmsltu", "v0", f"v{_EXTENDED}", extent))
+            out.emit(rvv.binary("vadd", copy.extended, copy.numbers, number))
+            out.emit(rvv.binary("vmsltu", "v0", copy.extended, extent))
             self._copy_all(copy)
 
         if taps is None:
@@ -234,7 +237,7 @@ class Widened:
 
     def _copy(self, copy: _Copy) -> None:
         """Emits the copy of a group, or of all groups that one segment load reads."""
-        out, lmul, loaded = self._out, copy.lmul, f"v{_LOADED}"
+        out, lmul, loaded = self._out, copy.lmul, copy.loaded
         masked = self._edges.horizontal is not None
         fields = self._fields
         if self._lane_stride == 1:
@@ -251,9 +254,9 @@ class Widened:
                 else:
                     out.emit(rvv.transfer_strided(False, 8, *operands, masked))
         for field in range(fields.extent if fields else 1):
-            narrow = f"v{_LOADED + field * _narrow(lmul)}"
-            out.emit(rvv.extend(2, f"v{_EXTENDED}", narrow))
-            out.emit(rvv.transfer(True, 16, f"v{_EXTENDED}", copy.target))
+            narrow = part(loaded, field * _narrow(lmul))
+            out.emit(rvv.extend(2, copy.extended, narrow))
+            out.emit(rvv.transfer(True, 16, copy.extended, copy.target))
             if fields:
                 out.add(copy.target, fields.strides[1])
         if fields:
@@ -262,12 +265,21 @@ class Widened:
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """Registers of a copy: the number of lanes, and the addresses; and the LMUL of its int16 elements."""
+    """Registers of a copy.
+
+    Attributes:
+      length, source, target: number of lanes, and the addresses.
+      lmul: LMUL of its int16 elements.
+      loaded, extended, numbers: vector groups of the int8 source, the int16 result, and the lanes' indices.
+    """
 
     length: str
     source: str
     target: str
     lmul: int
+    loaded: str
+    extended: str
+    numbers: str
 
     def pointers(self, constants: Mapping[int, str] = {}) -> loops.Pointers:
         """Returns the addresses for loops whose first stride is the source's; `constants` as in Pointers."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.tree import rvv, tree
 from bmc.kernels.tree.tree import Add, Node, Repeat, Skippable, Within
+from bmc.kernels.tree.vectors import Vectors
 
 # Allocatable integer registers, in order: all but ra, those that the psABI reserves, and the frame pointer s0.
 _INTEGERS = [*range(10, 18), *range(5, 8), *range(28, 32), 9, *range(18, 28)]
@@ -54,11 +55,17 @@ class Kernel:
 class Assembly:
     """Builds one kernel.
 
+    Args:
+      arguments: how many arguments there are.
+      vectors: the vector registers.
+
     Attributes:
       arguments: registers that hold the arguments at the start. The kernel may change them.
+      vectors: the vector registers.
     """
 
-    def __init__(self, arguments: int) -> None:
+    def __init__(self, arguments: int, vectors: Vectors | None = None) -> None:
+        self.vectors = vectors or Vectors()
         self._nodes: list[Node] = []
         self._free = list(_INTEGERS)
         self._floats = list(_FLOATS)

@@ -18,7 +18,7 @@ class Lanes:
       lmul: registers of a group.
       length: integer register that holds `count`.
       strided: bytes between neighboring lanes, for each operand or result whose lanes are strided.
-      offsets: number of the group with the lanes' byte offsets, for each 32-bit operand whose lanes are gathered.
+      offsets: group with the lanes' byte offsets, for each 32-bit operand whose lanes are gathered.
       bits: bits of an element in the epilogue.
     """
 
@@ -26,7 +26,7 @@ class Lanes:
     lmul: int
     length: str
     strided: Mapping[int, int] = field(default_factory=dict)
-    offsets: Mapping[int, int] = field(default_factory=dict)
+    offsets: Mapping[int, str] = field(default_factory=dict)
     bits: int = 32
 
     def use(self, out: Assembly, bits: int, mask: str = "ma") -> None:
@@ -38,7 +38,7 @@ class Lanes:
 
 
 def transfer(
-    out: Assembly, store: bool, bits: int, register: int, operand: int, address: str, lanes: Lanes
+    out: Assembly, store: bool, bits: int, group: str, operand: int, address: str, lanes: Lanes
 ) -> None:
     """Emits the load or store of elements of `bits` bits: contiguous, strided or gathered, as `lanes` says.
 
@@ -46,18 +46,17 @@ def transfer(
       out: receives the instructions.
       store: whether to store.
       bits: bits of an element.
-      register: first vector register of the group.
+      group: the group of registers.
       operand: number of the operand.
       address: integer register with the address of the first lane.
       lanes: shape of the group.
     """
     if operand in lanes.offsets:
-        offsets = f"v{lanes.offsets[operand] * lanes.lmul}"
-        out.emit(rvv.transfer_indexed(store, bits, f"v{register}", address, offsets))
+        out.emit(rvv.transfer_indexed(store, bits, group, address, lanes.offsets[operand]))
         return
     if operand not in lanes.strided:
-        out.emit(rvv.transfer(store, bits, f"v{register}", address))
+        out.emit(rvv.transfer(store, bits, group, address))
         return
     with out.registers(1) as (stride,):
         out.set(stride, lanes.strided[operand])
-        out.emit(rvv.transfer_strided(store, bits, f"v{register}", address, stride))
+        out.emit(rvv.transfer_strided(store, bits, group, address, stride))

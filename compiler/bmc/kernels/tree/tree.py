@@ -128,8 +128,10 @@ def _lines(nodes: Sequence[Node], outlined: list[str]) -> Iterator[str]:
     """Yields the lines of the nodes, and appends those of `otherwise` branches to `outlined`."""
     for node in nodes:
         match node:
-            case str() | Add():
-                yield from instructions(node)
+            case str():
+                yield node
+            case Add():
+                yield from node.lines
             case Repeat():
                 yield f"{node.label}:"
                 yield from _lines(node.body, outlined)
@@ -227,9 +229,10 @@ class _Steps:
         self.fixed = 0
         for node in nodes:
             match node:
-                case str() | Add():
-                    for line in instructions(node):
-                        self.fixed += _instructions(line)
+                case str():
+                    self._line(node)
+                case Add():
+                    for line in node.lines:
                         self._line(line)
                 case Repeat():
                     self._repeat(node)
@@ -255,7 +258,10 @@ class _Steps:
         return total
 
     def _line(self, line: str) -> None:
-        """Adds an instruction if it changes one of the simulated registers."""
+        """Counts an instruction, and adds it if it changes one of the simulated registers."""
+        self.fixed += _instructions(line)
+        if not self._positions:
+            return
         name, to, read = _parsed(line)
         if to not in self._positions:
             return
