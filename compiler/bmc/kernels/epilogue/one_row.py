@@ -200,9 +200,7 @@ class Epilogue:
         for line in op.lines:
             self.out.emit(line.format(*sources, to=to))
 
-    def _binary(
-        self, op: Op, node: Node, to: str, sources: list[str], vectors: list[int]
-    ) -> None:
+    def _binary(self, op: Op, node: Node, to: str, sources: list[str], vectors: list[int]) -> None:
         """Emits an operation with two arguments: two vectors, or a vector and a constant or scalar."""
         first = sources[0]
         scalar_args = [n for n, arg in enumerate(node.args) if arg not in vectors]

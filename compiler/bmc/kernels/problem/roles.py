@@ -266,3 +266,23 @@ def _runs(loops: list[Loop], flat: bool = False) -> list[list[Loop]]:
 def _flattened(run: list[Loop]) -> Loop:
     """Returns one loop for a run of loops."""
     return replace(run[-1], extent=math.prod(loop.extent for loop in run))
+
+
+def window(
+    product: Product, inner_rows: Loop, across: Loop | None, crossing: list[Loop], shares: bool
+) -> tuple[Loop, tuple[Loop, ...]]:
+    """Returns the loop over taps that is unrolled in each step, and the remaining loops without those in `crossing`.
+
+    Args:
+      across: the loop over horizontal taps if some of them are outside the image, which then is unrolled.
+      crossing: the loops over vertical taps, and with masks over all padded taps.
+      shares: whether to unroll the largest loop over taps that read the same scalars for neighboring rows.
+    """
+    none = Loop(1, (0,) * len(product.dtypes))
+    remaining = [loop for loop in product.summed if loop not in crossing]
+    taps = none
+    for loop in remaining if shares else ():
+        if overlap(inner_rows, loop, 3) < 1 and (taps is none or loop.extent > taps.extent):
+            taps = loop
+    taps = across or taps
+    return taps, merged([loop for loop in remaining if loop is not taps]) or (none,)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from bmc.kernels.padding.borders import Borders, step
 from bmc.kernels.padding.masks import Masks
 from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
-from bmc.kernels.problem.roles import merged, offsets, overlap
-from bmc.kernels.schedule import depthwise
+from bmc.kernels.problem.roles import merged, offsets, window
+from bmc.kernels.schedule import depthwise, pixel_sharing
 from bmc.kernels.schedule.choice import Choice
 from bmc.kernels.schedule.columns import Columns, Operand, load_number
 from bmc.kernels.schedule.row_block import Block
@@ -74,7 +74,7 @@ class Accumulate:
         self._masks = masks
         crossing = [loop for loop in product.summed if borders.crossed(loop)]
         crossing += (*masks.vertical, *masks.horizontal) if masks else ()
-        self._taps, others = _window(
+        self._taps, others = window(
             product, inner_rows, borders.horizontal, crossing, bool(choice.reuses)
         )
         # Loops that need a branch or a mask in each iteration are the outermost ones.
@@ -139,12 +139,12 @@ class Accumulate:
         total = 0.0
         for count, rows, out_of_bounds in self._borders.blocks(most):
             free = (
-                depthwise.weight_groups(lmul, REGISTERS - rows * lmul, scheme.widens)
+                pixel_sharing.weight_groups(lmul, REGISTERS - rows * lmul, scheme.widens)
                 if self._shares
                 else 0
             )
             load = (2 if scheme.extends_a or scheme.extends_floats else column, column)
-            total += count * depthwise.cost(
+            total += count * pixel_sharing.cost(
                 self._inner_rows, self._taps, (rows, out_of_bounds), load, free
             )
         return total
@@ -379,23 +379,3 @@ class _Pointers:
     def moved(self) -> Pointers:
         """The addresses, which loops move."""
         return Pointers([*((A, each) for each in self.a.values()), *((B, each) for each in self.b)])
-
-
-def _window(
-    product: Product, inner_rows: Loop, across: Loop | None, crossing: list[Loop], shares: bool
-) -> tuple[Loop, tuple[Loop, ...]]:
-    """Returns the loop over taps that is unrolled in each step, and the remaining loops without those in `crossing`.
-
-    Args:
-      across: the loop over horizontal taps if some of them are outside the image, which then is unrolled.
-      crossing: the loops over vertical taps, and with masks over all padded taps.
-      shares: whether to unroll the largest loop over taps that read the same scalars for neighboring rows.
-    """
-    none = Loop(1, (0,) * len(product.dtypes))
-    remaining = [loop for loop in product.summed if loop not in crossing]
-    taps = none
-    for loop in remaining if shares else ():
-        if overlap(inner_rows, loop, 3) < 1 and (taps is none or loop.extent > taps.extent):
-            taps = loop
-    taps = across or taps
-    return taps, merged([loop for loop in remaining if loop is not taps]) or (none,)

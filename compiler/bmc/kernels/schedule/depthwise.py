@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bmc.kernels.dtypes import WIDTHS
-from bmc.kernels.padding.borders import Borders, OutOfBounds, VerticalEdge, step
+from bmc.kernels.padding.borders import Borders, VerticalEdge, step
 from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
+from bmc.kernels.schedule.pixel_sharing import live_weights, operands, weight_groups
 from bmc.kernels.schedule.row_block import Block
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
@@ -235,7 +236,7 @@ class Depthwise:
         free = REGISTERS - len(block.accumulators) * block.lanes.lmul
         free = weight_groups(block.lanes.lmul, free, self._product.scheme.widens)
         readers = list(readers_at.values())
-        return len(readers_at) < sum(map(len, readers)) and _live_weights(readers) <= free
+        return len(readers_at) < sum(map(len, readers)) and live_weights(readers) <= free
 
     def _multiply_shared(self, taps: list[_Tap], block: Block, pointers: _Pointers) -> None:
         """As _multiply(), but pixel by pixel: each is loaded once for all rows and taps that read it."""
@@ -243,7 +244,7 @@ class Depthwise:
         (pointer,) = pointers.a
         *taps, end = taps
         widens = self._product.scheme.widens
-        size, _ = _operands(block.lanes.lmul, widens)
+        size, _ = operands(block.lanes.lmul, widens)
         pixel, *narrow = groups = self._take(block.lanes.lmul, 1)
         multiply = self._product.scheme.multiply
         held: dict[int, str] = {}
@@ -302,70 +303,11 @@ class Depthwise:
                 self._multiply_pad(accumulator, block, weight)
 
 
-def cost(
-    inner_rows: Loop,
-    taps: Loop,
-    block: tuple[int, OutOfBounds],
-    load: tuple[float, float],
-    free: int,
-) -> float:
-    """Estimates the instructions of one row of the window for a row block.
-
-    Args:
-      inner_rows: the innermost row loop.
-      taps: the loop over horizontal taps.
-      block: number of rows, and its taps outside the image.
-      load: instructions to load a group of `a`, and one of `b`.
-      free: groups of registers for weights, 0 if rows do not share loads.
-    """
-    rows, out_of_bounds = block
-    readers_at: dict[int, list[tuple[int, int]]] = {}
-    for row, tap in itertools.product(range(rows), range(taps.extent)):
-        if (row, tap) not in out_of_bounds:
-            offset = row * inner_rows.strides[A] + tap * taps.strides[A]
-            readers_at.setdefault(offset, []).append((row, tap))
-    readers = [each for _, each in sorted(readers_at.items())]
-    products = sum(map(len, readers))
-    read = len(readers) if _live_weights(readers) <= free else products
-    image, weight = load
-    return weight * taps.extent + image * read + products
-
-
 def extend(out: Assembly, block: Block, source: str, to: str) -> None:
     """Emits the widening of the f16 group in `source` to the f32 group `to`."""
     block.lanes.use(out, 16)
     out.emit(rvv.extend_float(to, source))
     block.lanes.use(out, 32)
-
-
-def weight_groups(lmul: int, free: int, widens: bool) -> int:
-    """Returns how many groups of weights fit into `free` registers beside a group of pixels."""
-    size, other = _operands(lmul, widens)
-    return max(0, free // size - other)
-
-
-def _operands(lmul: int, widens: bool) -> tuple[int, int]:
-    """Returns the registers of an operand's group, and how many groups are not for weights.
-
-    These are one for pixels, and one for an int8 source.
-    """
-    return (max(1, lmul // 2), 2) if widens else (lmul, 1)
-
-
-def _live_weights(readers_at: list[list[tuple[int, int]]]) -> int:
-    """Returns how many weights are live at once if pixels are processed in order.
-
-    Args:
-      readers_at: (row, tap) pairs that read each pixel.
-    """
-    taps = [{tap for _, tap in readers} for readers in readers_at]
-    return max(
-        (
-            len(set().union(*taps[: number + 1]) & set().union(*taps[number:]))
-            for number in range(len(taps))
-        ),
-        default=0,
-    )
 
 
 @dataclass(frozen=True, slots=True)

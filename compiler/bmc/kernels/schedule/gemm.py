@@ -14,7 +14,7 @@ from dataclasses import replace
 from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.epilogue.constants import Constants, hoisted
 from bmc.kernels.epilogue.rows import emit
-from bmc.kernels.padding.borders import Borders, OutOfBounds, step
+from bmc.kernels.padding.borders import Borders, OutOfBounds
 from bmc.kernels.padding.masks import Masks
 from bmc.kernels.problem.product import LANES, RESULT, A, B, Loop, Product, Unsupported
 from bmc.kernels.schedule.accumulate import Accumulate

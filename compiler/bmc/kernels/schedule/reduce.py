@@ -200,9 +200,7 @@ class _Writer:
                 return lmul
         raise Unsupported("a reduction that needs too many vector registers")
 
-    def _emit(
-        self, nodes: tuple[Node, ...], group: str, lanes: Lanes, stores: bool = True
-    ) -> None:
+    def _emit(self, nodes: tuple[Node, ...], group: str, lanes: Lanes, stores: bool = True) -> None:
         """Emits nodes; arguments as in one_row.emit()."""
         operands = self._addresses.__getitem__
         one_row.emit(self._out, nodes, group, operands, lanes, self._constants, stores)

@@ -8,11 +8,10 @@ itself. No masks are needed.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bmc.kernels.dtypes import TYPES, WIDTHS
 from bmc.kernels.epilogue import one_row
@@ -20,11 +19,12 @@ from bmc.kernels.epilogue.constants import Constants, hoisted
 from bmc.kernels.epilogue.rows import emit
 from bmc.kernels.problem.product import RESULT, A, B, Edge, Loop, Product, Unsupported
 from bmc.kernels.schedule.columns import load_number
+from bmc.kernels.schedule.sliding_lines import Lines, Panel
 from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.tree import fits
-from bmc.kernels.tree.vectors import REGISTERS, part
+from bmc.kernels.tree.vectors import REGISTERS
 
 _LMULS = (1, 2, 4, 8)
 # Registers that one segment load writes at most.
@@ -72,28 +72,6 @@ class _Blocks:
     out_of_bounds: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Panel:
-    """A panel.
-
-    Attributes:
-      lanes: shape of a group of lanes.
-      first: index of its first lane.
-      weights, pad_value: scalar registers.
-      slid: vector group of a phase that has slid.
-      phases: vector groups of the phases, one behind the other, as they are loaded.
-      sources: vector groups of their int8 sources, one behind the other; "" if there are none.
-    """
-
-    lanes: Lanes
-    first: int
-    weights: list[str]
-    pad_value: str
-    slid: str = ""
-    phases: str = ""
-    sources: str = ""
-
-
 class _Sliding:
     """Writes one kernel."""
 
@@ -139,11 +117,7 @@ class _Sliding:
         initial = product.initial
         if initial is not None and (product.lanes.strides[initial] or self._y.strides[initial]):
             raise Unsupported("sliding accumulators with different initial values")
-        # For each horizontal tap: by how many lanes its group slides, and its phase.
-        low = self._edges[1].low
-        self._slides = [divmod(tap - low, self._stride) for tap in range(self._along.extent)]
-        if len({phase for _, phase in self._slides}) < self._stride:
-            raise Unsupported("sliding along lines of which some pixels are not read")
+        self._lines = Lines(product, self._stride, self._along.extent, self._edges[1])
         if self._x.extent * self._stride > self._edges[1].extent:
             raise Unsupported("sliding along lines whose last pixels are outside the image")
         shape = min(self._shapes(), key=self._cost, default=None)
@@ -166,26 +140,15 @@ class _Sliding:
         """Yields the ways to cut a plane for which there are enough registers."""
         for lmul in _LMULS:
             panels = math.ceil(self._x.extent / (lmul * self._vlen // self._product.scheme.bits))
-            if panels > _MOST_PANELS or self._stride * self._narrow(lmul) > _MOST_LOADED:
+            if panels > _MOST_PANELS or self._stride * self._lines.narrow(lmul) > _MOST_LOADED:
                 continue
             needs = one_row.temporaries(self._product.epilogue, lmul)
-            groups = min((REGISTERS - self._operands(lmul)) // lmul, REGISTERS // lmul - needs)
+            groups = min(
+                (REGISTERS - self._lines.operands(lmul)) // lmul, REGISTERS // lmul - needs
+            )
             if groups > 0:
                 lanes = math.ceil(self._x.extent / panels)
                 yield _Shape(lanes, panels, lmul, min(groups, _MOST_ROWS, self._y.extent))
-
-    def _wide(self, lmul: int) -> int:
-        """Registers of a group of pixels that is multiplied: f32, f16 or int16."""
-        return lmul if self._product.scheme.is_float else max(1, lmul // 2)
-
-    def _narrow(self, lmul: int) -> int:
-        """Registers of a group of pixels that is loaded: f32, f16 or int8."""
-        return lmul if self._product.scheme.is_float else max(1, lmul // 4)
-
-    def _operands(self, lmul: int) -> int:
-        """Registers not used by accumulators: the slid group, a group for each phase, and their int8 sources."""
-        sources = 0 if self._product.scheme.is_float else self._stride * self._narrow(lmul)
-        return (1 + self._stride) * self._wide(lmul) + sources
 
     def _cost(self, shape: _Shape) -> float:
         """Estimates the instructions for a plane, without its epilogue's operations."""
@@ -193,7 +156,7 @@ class _Sliding:
         total = 0
         for blocks in self._blocks(shape.rows):
             lines = (blocks.rows - 1) * self._skip + self._down.extent - len(blocks.out_of_bounds)
-            slides = len(self._slides) - self._stride
+            slides = len(self._lines.slides) - self._stride
             multiplied = blocks.rows * self._down.extent * self._along.extent
             epilogue = blocks.rows * (len(self._product.epilogue) + 3)
             executed = _BLOCK_COST + lines * (1 + wide + slides) + multiplied + epilogue
@@ -251,10 +214,10 @@ class _Sliding:
             with out.registers(1) as (length,):
                 out.set(length, count)
                 lanes = Lanes(count, shape.lmul, length, strided, bits=bits)
-                panel = _Panel(lanes, done, weights, pad_value)
+                panel = Panel(lanes, done, weights, pad_value)
                 for blocks in self._blocks(shape.rows):
 
-                    def block(blocks: _Blocks = blocks, panel: _Panel = panel) -> None:
+                    def block(blocks: _Blocks = blocks, panel: Panel = panel) -> None:
                         self._block(blocks, panel)
 
                     out.repeat(blocks.count, block)
@@ -276,19 +239,11 @@ class _Sliding:
                     base = offset
                 load_number(out, self._product, weight, offset - base, address)
 
-    def _block(self, blocks: _Blocks, panel: _Panel) -> None:
+    def _block(self, blocks: _Blocks, panel: Panel) -> None:
         """Emits one block of result lines, and moves the addresses behind it."""
         out, product, lanes = self._out, self._product, panel.lanes
         accumulators = [out.vectors.take(lanes.lmul) for _ in range(blocks.rows)][::-1]
-        wide, narrow = self._wide(lanes.lmul), self._narrow(lanes.lmul)
-        operands = {"slid": (1, wide), "phases": (self._stride, wide)}
-        if not product.scheme.is_float:
-            operands["sources"] = (self._stride, narrow)
-        groups = {
-            name: out.vectors.take(count * size, lowest=True, alignment=size)
-            for name, (count, size) in operands.items()
-        }
-        panel = replace(panel, **groups)
+        groups = self._lines.take(out.vectors, lanes.lmul)
         lanes.use(out, lanes.bits)
         self._start(accumulators)
         if not product.scheme.is_float:
@@ -304,16 +259,16 @@ class _Sliding:
                     if 0 <= number - row * self._skip < self._down.extent
                 }
                 if number in blocks.out_of_bounds:
-                    self._multiply_pad_value(readers, panel)
+                    self._lines.multiply_pad_value(out, readers, panel, groups)
                 elif readers:
                     out.add(line, (number - current) * self._down.strides[B])
                     current = number
-                    self._multiply_line(line, readers, panel)
+                    self._lines.multiply_line(out, line, readers, panel, groups)
         if not product.scheme.is_float:
             lanes.use(out, lanes.bits)
         numbers = range(RESULT, len(self._bases))
         steps = {n: self._y.strides[n] for n in numbers if self._y.strides[n]}
-        out.vectors.give(*groups.values())
+        out.vectors.give(*filter(None, (groups.slid, groups.phases, groups.sources)))
         addresses = self._bases.__getitem__
         emit(out, product.epilogue, accumulators, addresses, lanes, self._constants, steps)
         out.add(self._bases[B], blocks.rows * self._y.strides[B])
@@ -332,70 +287,3 @@ class _Sliding:
             out.load(number, 0, self._bases[initial], self._product.scheme.bits)
             for accumulator in accumulators:
                 out.emit(rvv.splat(accumulator, number))
-
-    def _multiply_pad_value(self, readers: dict[str, int], panel: _Panel) -> None:
-        """Emits the products of a line outside the image; `readers` are vertical taps by accumulator."""
-        if not panel.pad_value:
-            return
-        out = self._out
-        out.emit(rvv.splat(panel.phases, panel.pad_value))
-        for accumulator, down in readers.items():
-            for along in range(self._along.extent):
-                self._multiply(accumulator, down, along, panel.phases, panel)
-
-    def _multiply_line(self, line: str, readers: dict[str, int], panel: _Panel) -> None:
-        """Emits the load of the line at the address in register `line`, and its products for all horizontal taps."""
-        self._load_line(line, panel)
-        taps = {slide: tap for tap, slide in enumerate(self._slides)}
-        for phase in range(self._stride):
-            moves = [lanes for lanes, each in self._slides if each == phase]
-            # Slide down, then up. vslide1up needs another destination, so two groups alternate.
-            for direction in (range(max(moves) + 1), range(-1, min(moves) - 1, -1)):
-                group, other = part(panel.phases, phase * self._wide(panel.lanes.lmul)), panel.slid
-                for lanes in direction:
-                    if lanes:
-                        self._slide(line, (lanes, phase), (group, other), panel)
-                        group, other = other, group if lanes < 0 else other
-                    for accumulator, down in readers.items():
-                        if (lanes, phase) in taps:
-                            self._multiply(accumulator, down, taps[lanes, phase], group, panel)
-
-    def _load_line(self, line: str, panel: _Panel) -> None:
-        """Emits the load of a panel of a line: the group of each phase, widened if it is int8."""
-        out, is_float, bits = self._out, self._product.scheme.is_float, 8 * self._width
-        lanes, has_segments = panel.lanes, self._stride > 1
-        to = panel.phases if is_float else panel.sources
-        if has_segments and not is_float:  # May be slower if SEW is not the width of the elements.
-            lanes.use(out, 8)
-        out.emit(rvv.load_segments(self._stride, bits, to, line))
-        if is_float:
-            return
-        if has_segments:
-            lanes.use(out, 16)
-        for phase in range(self._stride):
-            narrow = part(to, phase * self._narrow(lanes.lmul))
-            out.emit(rvv.extend(2, part(panel.phases, phase * self._wide(lanes.lmul)), narrow))
-
-    def _slide(
-        self, line: str, move: tuple[int, int], groups: tuple[str, str], panel: _Panel
-    ) -> None:
-        """Emits the slide of the group of a phase by one lane, to a total of `move[0]` lanes, up if negative."""
-        out = self._out
-        (lanes, phase), (source, to) = move, groups
-        lane = lanes if lanes < 0 else panel.lanes.count + lanes - 1
-        pixel = lane * self._stride + phase
-        emit_slide = functools.partial(rvv.slide, to, source, up=lanes < 0)
-        if not 0 <= panel.first * self._stride + pixel < self._edges[1].extent:
-            out.emit(emit_slide(panel.pad_value or "zero"))
-            return
-        with out.registers(1) as (number,):
-            out.load(number, pixel * self._width, line, 8 * self._width)
-            out.emit(emit_slide(number))
-
-    def _multiply(
-        self, accumulator: str, down: int, along: int, group: str, panel: _Panel
-    ) -> None:
-        """Emits the product of a group and the weight of a tap into an accumulator."""
-        weight = panel.weights[down * self._along.extent + along]
-        multiply = self._product.scheme.multiply
-        self._out.emit(rvv.multiply_add(multiply, accumulator, weight, group))
