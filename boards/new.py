@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 from pathlib import Path
 
-from tools import console
+from tools import cli
 
 # Ironcast's boards, also where Ironcast is another workspace's dependency.
 OURS = Path(__file__).resolve().parent
@@ -41,30 +40,26 @@ Made from `{source}`. What the board is: processor, ISA, VLEN, memory.
 """
 
 
-class NewBoardError(Exception):
-    """One sentence for the user."""
-
-
 def make(source: str, name: str, into: Path, repository: str = "") -> list[Path]:
     """Copies the board `source`, from `into` or Ironcast's, to into/<name>; returns the files written.
 
     repository: Ironcast's as labels in the workspace of `into` name it, e.g. `@ironcast`.
     """
     if not _NAME.fullmatch(name):
-        raise NewBoardError(
+        raise cli.UserError(
             f"{name!r} cannot be a board's name: use lower-case letters, digits and underscores, "
             "starting with a letter"
         )
     new = into / name
     boards = [folder for folder in (into, OURS) if (folder / source / "board.json").is_file()]
     if not boards:
-        raise NewBoardError(
+        raise cli.UserError(
             f"there is no board {source} in {into} or {OURS}: name one of the folders there"
         )
     old = boards[0] / source
     labels = "//" if boards[0] == into else f"{repository}//"
     if new.exists():
-        raise NewBoardError(f"{new} already exists: choose another name or remove it")
+        raise cli.UserError(f"{new} already exists: choose another name or remove it")
     texts = {
         path.name: _LABEL.sub(f'"{labels}', path.read_text().replace(f'"{source}"', f'"{name}"'))
         for path in sorted(old.iterdir())
@@ -94,21 +89,15 @@ def _readme(board: dict[str, object], source: str, name: str) -> str:
     return _README.format(name=name, source=source, regions=regions)
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="new", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("new", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("name", help="name of the board and its folder")
     parser.add_argument("--from", dest="source", default="template", help="the board to copy")
     parser.add_argument("--into", type=Path, help="folder that gets the new board's folder")
     parser.add_argument("--repository", default="", help=argparse.SUPPRESS)
     options = parser.parse_args(args)
-    into = options.into or Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", ".")) / "boards"
-    try:
-        written = make(options.source, options.name, into, options.repository)
-    except NewBoardError as error:
-        console.complain("new", error)
-        return 1
+    into = options.into or cli.workspace() / "boards"
+    written = make(options.source, options.name, into, options.repository)
     for path in written:
         print(path.relative_to(into.parent) if path.is_relative_to(into.parent) else path)
     page = "boards/README.md" + (f" of {options.repository}" if options.repository else "")

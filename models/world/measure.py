@@ -12,7 +12,6 @@ Each result is kept as soon as there is one, so the program may be ended and sta
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import hashlib
 import json
@@ -28,6 +27,7 @@ from typing import Any
 import world_page
 from kit import Kit
 
+from tools import cli
 from tools.emulate import result
 from tools.size import image_report, size
 
@@ -42,10 +42,8 @@ runtime.Interpreter.from_file(sys.argv[1]).print_allocations()
 """
 
 
-def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="measure", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("measure", __doc__)
+def main(parser: cli.Parser, argv: list[str]) -> int:
     parser.add_argument("models", nargs="*", help="names of models")
     parser.add_argument("--host", action="store_true", help="do not run on Spike")
     parser.add_argument("--page", action="store_true", help="only write the page")
@@ -81,15 +79,11 @@ class Listed:
     begin: str
 
     def measured(self) -> dict[str, Any]:
-        return dict(json.loads((_workspace() / self.kept).read_text(encoding="utf-8")))
+        return dict(json.loads((cli.workspace() / self.kept).read_text(encoding="utf-8")))
 
     def write_page(self, measured: dict[str, Any]) -> None:
         text = world_page.text(self.begin, self.table, measured)
-        (_workspace() / self.page).write_text(text, encoding="utf-8")
-
-
-def _workspace() -> Path:
-    return Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
+        (cli.workspace() / self.page).write_text(text, encoding="utf-8")
 
 
 def _table(name: str) -> dict[str, Any]:
@@ -103,7 +97,7 @@ def _world() -> Listed:
 
 def _tflm(folder: Path) -> Listed:
     """Returns the models of a checkout; its files must be those of the list."""
-    folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", ""), folder.expanduser())
+    folder = cli.user_path(folder.expanduser())
     table = {
         name: {**row, "arguments": [str(folder / row["path"])]}
         for name, row in _table("tflm.json").items()
@@ -133,19 +127,19 @@ def _measure_all(listed: Listed, names: list[str], *, is_run: bool) -> None:
                 if each in measured
             }
             text = json.dumps(ordered, indent=1, ensure_ascii=False)
-            (_workspace() / listed.kept).write_text(text + "\n", encoding="utf-8")
+            (cli.workspace() / listed.kept).write_text(text + "\n", encoding="utf-8")
     listed.write_page(measured)
 
 
 def _check(row: dict[str, Any]) -> None:
-    """Ends the program if a file that the list names by its hash is another one."""
+    """Raises UserError if a file that the list names by its hash is another one."""
     file = Path(row["arguments"][0])
     if "sha256" not in row:
         return
     found = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
     if found != row["sha256"]:
-        sys.exit(
-            f"measure: {file} is not the file of the list; check out the commit that docs/tflm.md names"
+        raise cli.UserError(
+            f"{file} is not the file of the list; check out the commit that docs/tflm.md names"
         )
 
 

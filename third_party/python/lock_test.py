@@ -7,14 +7,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from third_party.python.lock import (
-    LockError,
-    add_cpu_builds,
-    entries,
-    leave_out,
-    requirements_of,
-    with_needs,
-)
+from third_party.python.lock import add_cpu_builds, entries, leave_out, requirements_of, with_needs
+from tools.cli import UserError
 from tools.launcher.table import read_table
 
 ROOT = Path(__file__).absolute().parents[2]
@@ -87,7 +81,7 @@ class Lock(unittest.TestCase):
             file.write_text(f"a==1\n{line}\n")
             with (
                 self.subTest(line),
-                self.assertRaisesRegex(LockError, "is no package: write its name"),
+                self.assertRaisesRegex(UserError, "is no package: write its name"),
             ):
                 requirements_of(file)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from tools import cli
 
 # Of open designs, which are checked elsewhere. ENUMVALUE: LiteX sets parameters of enumerations as numbers.
 QUIET = [
@@ -39,8 +40,8 @@ def errors(said: str) -> str:
     return "\n".join(kept)
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="verilate", description=__doc__)
+@cli.program("verilate", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--verilator", type=Path, required=True, help="verilator_bin")
     parser.add_argument("--root", type=Path, required=True, help="Verilator's own files")
     parser.add_argument(

@@ -6,13 +6,14 @@ other file, and writes no path of the machine. What it says goes to a file, and 
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from tools import cli
 
 # Name -> what of Python's packages runs it.
 PROGRAMS = {
@@ -24,8 +25,8 @@ PROGRAMS = {
 SHOWN = 20
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="run", description=__doc__)
+@cli.program("run", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--program", choices=sorted(PROGRAMS), required=True)
     parser.add_argument(
         "--input", type=Path, action="append", default=[], help="a file, or a folder of files"

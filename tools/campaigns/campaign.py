@@ -6,7 +6,6 @@ A trial is a pure function of the seed and its number, so `--first 812 --count 1
 from __future__ import annotations
 
 import argparse
-import os
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -15,6 +14,8 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from tools import cli
 
 # Lines of progress where the output is not a terminal.
 _LINES = 20
@@ -50,30 +51,21 @@ class Result:
     find: str | None = None
 
 
-def parser(name: str, description: str | None, *, count: int) -> argparse.ArgumentParser:
-    """The arguments that every campaign takes; `count` is the number of trials at full length."""
-    made = argparse.ArgumentParser(
-        prog=name, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    made.add_argument("--seed", type=int, default=1, help="where all chance comes from (1)")
-    made.add_argument("--first", type=_natural, default=0, help="number of the first trial (0)")
-    made.add_argument("--count", type=_natural, default=count, help=f"trials to run ({count})")
-    made.add_argument(
+def add_arguments(parser: cli.Parser, *, count: int) -> None:
+    """Adds what every campaign takes; `count` is the number of trials at full length."""
+    parser.add_argument("--seed", type=int, default=1, help="where all chance comes from (1)")
+    parser.add_argument("--first", type=_natural, default=0, help="number of the first trial (0)")
+    parser.add_argument("--count", type=_natural, default=count, help=f"trials to run ({count})")
+    parser.add_argument(
         "--finds",
-        type=Path,
-        default=Path("finds"),
+        type=cli.user_path,
+        default="finds",
         help="folder that gets a file for every find (finds)",
     )
-    return made
 
 
 def budget(options: argparse.Namespace) -> Budget:
     return Budget(seed=options.seed, first=options.first, count=options.count)
-
-
-def finds_folder(options: argparse.Namespace) -> Path:
-    """The folder for finds; a relative one is in the folder where Bazel was started."""
-    return Path(os.environ.get("BUILD_WORKING_DIRECTORY", ".")) / options.finds
 
 
 def run(name: str, results: Iterable[Result], *, count: int, finds: Path, console: Console) -> int:

@@ -11,6 +11,8 @@ import campaign
 from campaign import Budget, Result
 from rich.console import Console
 
+from tools import cli
+
 
 class CampaignTest(unittest.TestCase):
     def setUp(self) -> None:
@@ -46,7 +48,8 @@ class CampaignTest(unittest.TestCase):
         self.assertNotEqual(Budget(2, 5, 1).random(5).random(), whole[5])
 
     def test_arguments(self) -> None:
-        made = campaign.parser("drops", None, count=10)
+        made = cli.Parser()
+        campaign.add_arguments(made, count=10)
         options = made.parse_args(["--seed", "3", "--first", "5", "--count", "1"])
         self.assertEqual(campaign.budget(options), Budget(3, 5, 1))
         with self.assertRaises(SystemExit):

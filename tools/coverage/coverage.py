@@ -6,10 +6,8 @@ example:
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import importlib.metadata
-import os
 import sys
 import tempfile
 from collections import Counter
@@ -24,6 +22,7 @@ from page import Outcome, Status
 from bmc import target, verify
 from bmc.compile import CompileOptions, compile_model
 from bmc.errors import BmcError
+from tools import cli
 
 _KIT = Path("tools/coverage/spike.json")
 _PAGE = Path("docs/coverage.md")
@@ -38,10 +37,8 @@ _PACKAGES = {
 }
 
 
-def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="coverage", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("coverage", __doc__)
+def main(parser: cli.Parser, argv: list[str]) -> int:
     parser.add_argument("--frontend", choices=sorted(page.TITLES), required=True)
     parser.add_argument(
         "--op", action="append", default=[], help="only these ops; does not write the page"
@@ -54,7 +51,7 @@ def main(argv: list[str]) -> int:
         print(f"{case.op} {case.name}: {outcome.status.value} {outcome.sentence}", flush=True)
         outcomes.append(outcome)
     if not options.op:
-        path = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"]) / _PAGE
+        path = cli.workspace() / _PAGE
         versions = ", ".join(
             f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES[options.frontend]
         )

@@ -9,19 +9,17 @@ because kernels depend on the CPU and imports must not.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import importlib.metadata
 import json
-import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from subject import Subject
 
 from bmc import spread
+from tools import cli
 
 _PACKAGES = {
     "keras": "tensorflow",
@@ -53,10 +51,8 @@ def measure(subject: Subject) -> tuple[float, float]:
     return relative, absolute
 
 
-def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="spread", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("spread", __doc__)
+def main(parser: cli.Parser, argv: list[str]) -> int:
     parser.add_argument("--frontend", choices=sorted(_PACKAGES), required=True)
     frontend = parser.parse_args(argv).frontend
     subjects: Iterator[Subject] = importlib.import_module(f"spread_{frontend}").subjects()
@@ -66,7 +62,7 @@ def main(argv: list[str]) -> int:
         print(f"{subject.op}: {found[0]:.1g} of the largest result, {found[1]:.1g}", flush=True)
         before = ops.get(subject.op, [0.0, 0.0])
         ops[subject.op] = [max(pair) for pair in zip(before, found, strict=True)]
-    path = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"]) / "compiler/bmc" / spread.TABLE.name
+    path = cli.workspace() / "compiler/bmc" / spread.TABLE.name
     table = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     package = _PACKAGES[frontend]
     table[frontend] = {

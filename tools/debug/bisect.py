@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tools.cli import UserError
 from tools.debug import session, tolerance
-from tools.debug.program import DebugError, Program
+from tools.debug.program import Program
 from tools.debug.tolerance import Tolerance
 from tools.emulate import process
 
@@ -43,7 +44,7 @@ def run(gdb: str, program: Program, reference: Program, model: str, call: int | 
     """Compares a call of a model, by default the first one whose answer was wrong.
 
     Raises:
-      DebugError, EmulatorError, RecordError: one of the programs could not be debugged.
+      UserError: one of the programs could not be debugged.
     """
     model, call, wrong = _choose(program, model, call)
     report = program.report(model)
@@ -109,7 +110,7 @@ def compare(
     """Returns a sentence about the first dispatch that differs, or "" if none does.
 
     Raises:
-      DebugError: the two have different dispatches.
+      UserError: the two have different dispatches.
     """
     about = {dispatch["name"]: dispatch for dispatch in report["dispatches"]}
     branches = any(entry["driver"] for entry in report["entries"])
@@ -118,12 +119,12 @@ def compare(
         " `.validate -- --per-layer` instead"
     )
     if not branches and len(steps) != len(references):
-        raise DebugError(others)
+        raise UserError(others)
     for step, reference in zip(steps, references, strict=False):
         who = _who(step, about[step.function])
         if (step.call, step.command) != (reference.call, reference.command):
             if not branches:
-                raise DebugError(others)
+                raise UserError(others)
             return (
                 f"{sides[0]} went on to {who} where {sides[1]} ran command {reference.command}:"
                 " a branch was decided differently"
@@ -131,7 +132,7 @@ def compare(
         for name, (before, after) in step.outputs.items():
             other = reference.outputs.get(name)
             if other is None or other[1].shape != after.shape or other[1].dtype != after.dtype:
-                raise DebugError(others)
+                raise UserError(others)
             # Memory that neither side wrote keeps its previous contents.
             written = (_bits(before) != _bits(after)) | (_bits(other[0]) != _bits(other[1]))
             sentence = _differ(after, other[1], written, close)

@@ -6,6 +6,7 @@ import unittest
 
 import numpy as np
 
+from tools.cli import UserError
 from tools.debug import bisect, tolerance
 from tools.debug.bisect import Array, Step
 from tools.debug.tolerance import Tolerance
@@ -93,9 +94,7 @@ class CompareTest(unittest.TestCase):
             [step(0, ZERO, command=1)],
             [step(0, ZERO)] * 2,
         ):
-            with self.assertRaisesRegex(
-                bisect.DebugError, "other dispatches in host .*--per-layer"
-            ):
+            with self.assertRaisesRegex(UserError, "other dispatches in host .*--per-layer"):
                 compare([step(0, ZERO)], other)
 
 

@@ -9,21 +9,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 
-from tools import console
+from tools import cli
 from tools.debug import bisect, session
-from tools.debug.program import DebugError, Program
-from tools.emulate import process
-from tools.emulate.result import RecordError
+from tools.debug.program import Program
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="debug", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("debug", __doc__, status=2)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--session", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--model", default="", help="name of the model; default: the first one")
     parser.add_argument("--call", type=int, metavar="K", help="call of the model, counted from 0")
@@ -39,26 +34,22 @@ def main(args: list[str]) -> int:
         " default: the first dispatch",
     )
     stop.add_argument(
-        "--dump", type=Path, metavar="DIR", help="run it and save its tensors as .npy"
+        "--dump", type=cli.user_path, metavar="DIR", help="run it and save its tensors as .npy"
     )
     stop.add_argument("--batch", action="store_true", help="print where it stopped and exit")
     options = parser.parse_args(args)
     data = json.loads(options.session.read_text())
     program = Program.of(data["program"], options.port)
-    try:
-        if data["reference"] is not None:
-            reference = Program.of(data["reference"])
-            result = bisect.run(data["gdb"], program, reference, options.model, options.call)
-            print(result.sentence)
-            return 0 if result.agree else 1
-        commands = _commands(options)
-        if not options.batch:
-            return session.interactive(data["gdb"], program, commands)
-        print(session.batch(data["gdb"], program, commands), end="")
-        return 0
-    except (DebugError, process.EmulatorError, RecordError) as error:
-        console.complain("debug", error)
-        return 2
+    if data["reference"] is not None:
+        reference = Program.of(data["reference"])
+        result = bisect.run(data["gdb"], program, reference, options.model, options.call)
+        print(result.sentence)
+        return 0 if result.agree else 1
+    commands = _commands(options)
+    if not options.batch:
+        return session.interactive(data["gdb"], program, commands)
+    print(session.batch(data["gdb"], program, commands), end="")
+    return 0
 
 
 def _commands(options: argparse.Namespace) -> list[str]:
@@ -68,9 +59,7 @@ def _commands(options: argparse.Namespace) -> list[str]:
     if options.batch:
         commands.append("backtrace")
     if options.dump:
-        # Relative to where the user typed the command.
-        folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", ""), options.dump).absolute()
-        commands.append(f'ironcast dump "{folder}"')
+        commands.append(f'ironcast dump "{options.dump.absolute()}"')
     return commands
 
 

@@ -1,4 +1,4 @@
-"""The program being debugged, and the error that ends debugging."""
+"""The program being debugged."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-
-class DebugError(Exception):
-    """Debugging failed; the message is one sentence for the user."""
+from tools.cli import UserError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,9 +45,9 @@ class Program:
         return Program(**values, port=port)
 
     def report(self, model: str) -> dict[str, Any]:
-        """Returns the report of a model, or of the first one for ""; raises DebugError."""
+        """Returns the report of a model, or of the first one for ""; raises UserError."""
         for path in self.reports:
             report: dict[str, Any] = json.loads(Path(path).read_text())
             if model in ("", report["name"]):
                 return report
-        raise DebugError(f"the image has no model {model or 'at all'}")
+        raise UserError(f"the image has no model {model or 'at all'}")

@@ -10,8 +10,9 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tools.cli import UserError
 from tools.debug import target
-from tools.debug.program import DebugError, Program
+from tools.debug.program import Program
 
 # The root of the runfiles, from which gdb imports the modules that run inside it.
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +33,7 @@ def interactive(gdb: str, program: Program, commands: Sequence[str]) -> int:
 
 
 def batch(gdb: str, program: Program, commands: Sequence[str]) -> str:
-    """Runs `commands` in gdb and returns what it printed; raises DebugError when one fails."""
+    """Runs `commands` in gdb and returns what it printed; raises UserError when one fails."""
     with (
         _waiting(program, subprocess.DEVNULL) as start,
         _script([*start, *commands]) as script,
@@ -49,12 +50,12 @@ def batch(gdb: str, program: Program, commands: Sequence[str]) -> str:
                 timeout=program.deadline,
             )
         except subprocess.TimeoutExpired:
-            raise DebugError(f"gdb did not end within {program.deadline:g} s") from None
+            raise UserError(f"gdb did not end within {program.deadline:g} s") from None
     if done.returncode != 0:
         # The failed command's message, if there is one; then the program ends.
         _, script_failed, said = done.stdout.partition("Error in sourced command file:\n")
         lines = [line for line in (said or done.stdout).splitlines() if line.strip()]
-        raise DebugError(lines[0] if script_failed else "\n".join(["gdb failed:", *lines]))
+        raise UserError(lines[0] if script_failed else "\n".join(["gdb failed:", *lines]))
     return done.stdout
 
 

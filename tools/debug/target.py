@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tools.debug.program import DebugError, Program
+from tools.cli import UserError
+from tools.debug.program import Program
 from tools.emulate import process
 from tools.flash import board as boards
 from tools.flash import image as images
 from tools.flash import openocd, trust
-from tools.flash.errors import FlashError
 
 _CONNECT_SECONDS = 20.0
 # OpenOCD prints this once everything before it has succeeded.
@@ -28,7 +28,7 @@ def started(program: Program, console: int | None) -> Iterator[str]:
     """Starts the emulator or OpenOCD; yields the gdb command that connects to it.
 
     Raises:
-      DebugError, EmulatorError: it did not start.
+      UserError: it did not start.
     """
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as ends:
         folder = Path(name)
@@ -70,22 +70,19 @@ def through_probe(
       servers: OpenOCD's commands for the ports of gdb and Tcl.
 
     Raises:
-      DebugError: the board has no probe, or OpenOCD does not reach it.
+      UserError: the board has no probe, or OpenOCD does not reach it.
     """
     try:
         board = boards.read(Path(program.description))
         settings = board.settings("openocd")
-    except FlashError:
-        raise DebugError(
+    except UserError:
+        raise UserError(
             f"{program.board} has no debug probe configured: name a board that has one with --board, or"
             " give its board.json the method openocd and an openocd.cfg, as boards/README.md says; in an"
             " emulator, `.debug` and `.validate` need none"
         ) from None
-    try:
-        if code := trust.strange(board):
-            trust.confirm(code)
-    except FlashError as error:
-        raise DebugError(str(error)) from None
+    if code := trust.strange(board):
+        trust.confirm(code)
     steps = "halt"
     if not program.run:
         image = images.read(Path(program.elf))
@@ -104,7 +101,7 @@ def through_probe(
         if server.poll() is not None:
             errors = [line for line in said.splitlines() if line.startswith("Error: ")]
             reason = (errors or said.split("\n")[-2:] or ["it said nothing"])[0]
-            raise DebugError(
+            raise UserError(
                 f"OpenOCD cannot debug {program.board} ({reason.removeprefix('Error: ').strip()}):"
                 " check probe, wiring and power; `tools/bazel run //tools/flash -- --list` shows probes"
             )
@@ -126,7 +123,7 @@ def _await(emulator: subprocess.Popen[bytes], is_ready: Callable[[], bool]) -> N
     end = time.monotonic() + _CONNECT_SECONDS
     while not is_ready():
         if emulator.poll() is not None:
-            raise DebugError(f"the emulator ended with exit status {emulator.returncode} at once")
+            raise UserError(f"the emulator ended with exit status {emulator.returncode} at once")
         if time.monotonic() > end:
-            raise DebugError(f"the emulator was not ready for gdb within {_CONNECT_SECONDS:g} s")
+            raise UserError(f"the emulator was not ready for gdb within {_CONNECT_SECONDS:g} s")
         time.sleep(0.05)

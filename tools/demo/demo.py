@@ -20,26 +20,17 @@ import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools import console
+from tools import cli
 from tools.demo import facts
 from tools.demo.server import File, Server, Site, encoded
 from tools.demo.target import Json, Prepare, Target, entries
-from tools.emulate.process import EmulatorError
-from tools.flash.errors import FlashError
 from tools.validate import sessions
-from tools.validate.service import ServiceError
 
 _SHARED = Path(__file__).parent / "page"
 
 
-class DemoError(Exception):
-    """One sentence for the user."""
-
-
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="demo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("demo", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     # The rule bm_demo gives these.
     parser.add_argument("--session", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--report", type=Path, required=True, help=argparse.SUPPRESS)
@@ -69,16 +60,13 @@ def main(args: list[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         _show(options)
-    except (DemoError, EmulatorError, FlashError, ServiceError) as error:
-        console.complain("demo", error)
-        return 1
     except KeyboardInterrupt:
         print("\nstopped")
     return 0
 
 
 def _show(options: argparse.Namespace) -> None:
-    """Serves the page until Ctrl-C; raises DemoError and what the target raises."""
+    """Serves the page until Ctrl-C; raises UserError."""
     session = json.loads(options.session.read_text())
     report = json.loads(options.report.read_text())
     model = session["models"][0]
@@ -94,7 +82,7 @@ def _show(options: argparse.Namespace) -> None:
         try:
             server = Server(Site(files, target.run), options.http_port)
         except OSError as error:
-            raise DemoError(
+            raise cli.UserError(
                 f"port {options.http_port} of this machine cannot be used ({error.strerror}): give"
                 " another with --http-port, or none"
             ) from error
@@ -128,16 +116,18 @@ def _as_sent(sent: Json) -> Json:
 
 
 def _prepare(name: str) -> Prepare:
-    """Imports a module and returns its function `prepare`; raises DemoError."""
+    """Imports a module and returns its function `prepare`; raises UserError."""
     try:
         module = importlib.import_module(name)
     except Exception as error:
-        raise DemoError(
+        raise cli.UserError(
             f"{name} cannot be loaded ({type(error).__name__}: {error}): list what it imports in `deps`"
         ) from error
     prepare: Prepare | None = getattr(module, "prepare", None)
     if prepare is None:
-        raise DemoError(f"{name} has no function prepare: it makes inputs of what the page sends")
+        raise cli.UserError(
+            f"{name} has no function prepare: it makes inputs of what the page sends"
+        )
     return prepare
 
 

@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, NoReturn
 
-from tools.demo.target import RequestError, TargetError
+from tools.cli import UserError
+from tools.demo.target import RequestError
 
 Json = Any
 
@@ -50,7 +51,7 @@ class Site:
 
     Attributes:
       files: path, such as `/index.html`, to file.
-      run: answers what a page posts to `/run`; raises RequestError and TargetError.
+      run: answers what a page posts to `/run`; raises RequestError, and UserError if the target is gone.
     """
 
     files: Mapping[str, File]
@@ -106,7 +107,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             status, file = error.status, _error(error)
         except RequestError as error:
             status, file = HTTPStatus.BAD_REQUEST, _error(error)
-        except TargetError as error:
+        except UserError as error:
             status, file = HTTPStatus.SERVICE_UNAVAILABLE, _error(error)
         self.send_response(status)
         headers = {"Content-Type": file.kind, "Content-Length": str(len(file.data)), **_HEADERS}

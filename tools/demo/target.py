@@ -12,19 +12,15 @@ import numpy as np
 
 from bmc.artifacts import Signature, TensorInfo
 from bmc.dtype import Array, DType
-from tools.flash.errors import FlashError
+from tools.cli import UserError
 from tools.validate.service import Service, ServiceError
 
 Json = Any
 Prepare = Callable[[Json], Mapping[str, Json]]
 
 
-class RequestError(Exception):
-    """A request does not fit the model; the message is one sentence."""
-
-
-class TargetError(Exception):
-    """The target is gone; the message is one sentence."""
+class RequestError(UserError):
+    """A request does not fit the model."""
 
 
 def entries(report: Json) -> dict[str, Signature]:
@@ -88,7 +84,8 @@ class Target:
           `outputs` by name, as nested lists, `instructions`, `seconds` and `sequence`.
 
         Raises:
-          RequestError, TargetError
+          RequestError: the request does not fit the model.
+          UserError: the target is gone.
         """
         if not isinstance(request, dict):
             raise RequestError("a request is an object with the model's inputs")
@@ -104,7 +101,7 @@ class Target:
             started = time.monotonic()
             try:
                 run = self._service.run([array.tobytes() for array in inputs])
-            except (FlashError, ServiceError) as error:
+            except ServiceError as error:
                 raise _gone(error) from error
             seconds = time.monotonic() - started
             sequence = self._sequence
@@ -142,11 +139,9 @@ class Target:
             elif request.get("sequence", self._sequence) != self._sequence:
                 raise RequestError("another window has started the model anew: start again here")
             self._service.entry(name)
-        except (FlashError, ServiceError) as error:
+        except ServiceError as error:
             raise _gone(error) from error
 
 
-def _gone(error: FlashError | ServiceError) -> TargetError:
-    # A port that vanishes already says what to do.
-    more = "" if isinstance(error, FlashError) else "; start the demo again"
-    return TargetError(f"{error}{more}")
+def _gone(error: ServiceError) -> UserError:
+    return UserError(f"{error}; start the demo again")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
+from tools import cli
 from tools.emulate import result
 from tools.printable import printable
 
@@ -71,8 +71,8 @@ def second_reference(report: dict[str, Any]) -> str:
     return f"{report['name']}: {report['golden']['second_reference']}"
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="judge", description=__doc__)
+@cli.program("judge", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--expect", default="PASS", choices=result.ENDS)
     parser.add_argument(
         "--text",

@@ -13,18 +13,16 @@ import sys
 import time
 from pathlib import Path
 
-from tools import console
+from tools import cli, console
 from tools.emulate import process, result
 from tools.emulate.progress import Bar
 from tools.emulate.screen import Screen
 
 
-def main(args: list[str]) -> int:
+@cli.program("run", __doc__, status=2)
+def main(parser: cli.Parser, args: list[str]) -> int:
     """Entry point; returns the exit status: 1 the firmware failed, 2 the emulator did."""
     # The rule gives everything up to the emulator's own arguments; the user's words are the last.
-    parser = argparse.ArgumentParser(
-        prog="run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
     parser.add_argument(
         "--raw", action="store_true", help="show the console as the firmware writes it"
     )
@@ -34,11 +32,7 @@ def main(args: list[str]) -> int:
     parser.add_argument("--report", type=Path, action="append", default=[], help=argparse.SUPPRESS)
     parser.add_argument("--emulator", action="append", required=True, help=argparse.SUPPRESS)
     options = parser.parse_args(args)
-    try:
-        return run(options)
-    except process.EmulatorError as error:
-        console.complain("run", error)
-        return 2
+    return run(options)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from tools import console
+from tools import cli
 from tools.emulate import judge, result
 from tools.emulate.screen import Screen
 
@@ -105,10 +104,8 @@ def alike(shown: str, drawn: str) -> bool:
     )
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="picture", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("picture", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("record", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--command", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--picture", required=True, help=argparse.SUPPRESS)
@@ -120,11 +117,11 @@ def main(args: list[str]) -> int:
     options = parser.parse_args(args)
     drawn = draw(options.command, printed(judge.load(options.record)))
     if options.update:
-        (Path(os.environ["BUILD_WORKSPACE_DIRECTORY"]) / options.picture).write_text(drawn)
+        (cli.workspace() / options.picture).write_text(drawn)
     elif not alike(Path(options.picture).read_text(), drawn):
-        stale = f"{options.picture} is not what the run prints; `tools/bazel run //docs:picture -- --update` draws it"
-        console.complain("picture", ValueError(stale))
-        return 1
+        raise cli.UserError(
+            f"{options.picture} is not what the run prints; `tools/bazel run //docs:picture -- --update` draws it"
+        )
     return 0
 
 

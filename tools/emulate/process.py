@@ -13,15 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
+from tools.cli import UserError
 from tools.emulate import result
 from tools.emulate.deadline import Deadline
 
 MAX_LINES = 200_000  # a firmware that prints in a loop must not fill the memory
 _PR_SET_PDEATHSIG = 1
-
-
-class EmulatorError(Exception):
-    """The run could not be started or finished; the message is one sentence for the user."""
 
 
 def _die_with_parent() -> None:
@@ -39,11 +36,11 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Starts `argv` in its own process group, by default with no input; `end` must follow.
 
-    Raises EmulatorError when the program cannot be started.
+    Raises UserError when the program cannot be started.
     """
     program = Path(argv[0])
     if not program.exists():
-        raise EmulatorError(
+        raise UserError(
             f"emulator {argv[0]} does not exist: build its target, or name your own with the "
             "variables listed in third_party/README.md"
         )
@@ -58,7 +55,7 @@ def start(
             preexec_fn=_die_with_parent,
         )
     except OSError as error:
-        raise EmulatorError(f"cannot start {argv[0]}: {error.strerror}") from error
+        raise UserError(f"cannot start {argv[0]}: {error.strerror}") from error
 
 
 def with_tools(tools: Sequence[str]) -> dict[str, str]:
@@ -76,7 +73,7 @@ def run(
     """Runs `argv` with no input and returns its console lines and exit status.
 
     `deadline_seconds` are seconds in which it computes, or waits (tools/emulate/deadline.py). `on_line` gets each line
-    as it arrives. Raises EmulatorError when the program cannot be started.
+    as it arrives. Raises UserError when the program cannot be started.
     """
     process = start(argv, env)
 
@@ -107,7 +104,7 @@ def _read_lines(
 
     def add(raw: bytes) -> None:
         if len(lines) >= MAX_LINES:
-            raise EmulatorError(f"the firmware printed more than {MAX_LINES} lines; ended it")
+            raise UserError(f"the firmware printed more than {MAX_LINES} lines; ended it")
         line = raw.decode("utf-8", "replace").rstrip("\r")
         lines.append(line)
         on_line(line)

@@ -12,6 +12,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from tools.cli import UserError
 from tools.emulate import deadline, process, result
 from tools.emulate.fake_clock import FakeClock
 
@@ -66,17 +67,17 @@ class RunTest(unittest.TestCase):
         self.assertIsNone(outcome.exit_status)
 
     def test_endless_printing(self) -> None:
-        with self.assertRaisesRegex(process.EmulatorError, "more than"):
+        with self.assertRaisesRegex(UserError, "more than"):
             process.run([SHELL, "-c", "while :; do echo x; done"], NEVER)
 
     def test_missing_program(self) -> None:
-        with self.assertRaisesRegex(process.EmulatorError, "does not exist"):
+        with self.assertRaisesRegex(UserError, "does not exist"):
             process.run(["/no/such/emulator"], NEVER)
 
     def test_program_that_cannot_be_started(self) -> None:
         with (
             tempfile.NamedTemporaryFile() as file,
-            self.assertRaisesRegex(process.EmulatorError, "cannot start"),
+            self.assertRaisesRegex(UserError, "cannot start"),
         ):
             process.run([file.name], NEVER)
 

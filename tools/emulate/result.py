@@ -6,6 +6,8 @@ import dataclasses
 import re
 from collections.abc import Iterable
 
+from tools.cli import UserError
+
 PREFIX = "BM1 "
 
 # How a run may be meant to end: with a record, or, for EXIT, with main returning 0.
@@ -18,7 +20,7 @@ _REAL = re.compile(r"-?(?:inf|nan|[0-9]{1,20}(?:\.[0-9]{1,20})?(?:e[+-]?[0-9]{1,
 _HASH = re.compile(r"HASH ([0-9a-f]+)")
 
 
-class RecordError(Exception):
+class RecordError(UserError):
     """A record is not as firmware prints it; the message is one sentence for the user."""
 
     def __init__(self, what: str) -> None:

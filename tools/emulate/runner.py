@@ -5,11 +5,11 @@ It fails only when the run could not start or did not end, so a verdict is never
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 
+from tools import cli
 from tools.emulate import process
 from tools.persistent_worker import persistent_worker
 from tools.printable import printable
@@ -17,8 +17,8 @@ from tools.printable import printable
 TAIL_LINES = 50
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="runner", description=__doc__)
+@cli.program("runner", __doc__, status=2)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--deadline", type=float, required=True, help="seconds")
     parser.add_argument("--tool-path", action="append", default=[], help="program to put on PATH")
     parser.add_argument("--out", type=Path, required=True, help="JSON file")
@@ -27,11 +27,7 @@ def main(args: list[str]) -> int:
     if not separator or not argv:
         parser.error("no emulator named: put `-- emulator arguments...` at the end")
     env = process.with_tools(options.tool_path)
-    try:
-        return _record(argv, options.deadline, env, options.out)
-    except process.EmulatorError as error:
-        print(f"runner: {error}", file=sys.stderr)
-        return 2
+    return _record(argv, options.deadline, env, options.out)
 
 
 def _split(args: list[str]) -> tuple[list[str], bool, list[str]]:

@@ -7,21 +7,20 @@ example:
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 from bmc.errors import BmcError
 from bmc.export import export, read_libraries, read_model
-from tools import console
+from tools import cli
 
 
-def main(args: list[str]) -> int:
+@cli.program("export", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     """Entry point; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser.add_argument(
+        "folder", type=cli.user_path, help="a new or empty folder, or an earlier export"
     )
-    parser.add_argument("folder", type=Path, help="a new or empty folder, or an earlier export")
     parser.add_argument(
         "--complete",
         action="store_true",
@@ -31,15 +30,12 @@ def main(args: list[str]) -> int:
     parser.add_argument("--loaded", action="append", default=[], help=argparse.SUPPRESS)
     parser.add_argument("--kernels", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(args)
-    # `bazel run` starts programs elsewhere than where the user stands.
-    target = Path(os.environ.get("BUILD_WORKING_DIRECTORY", "")) / options.folder
     try:
         models = [read_model(folder, options.loaded) for folder in options.model]
         libraries = read_libraries(options.kernels) if options.kernels else ()
-        print(export(models, target, libraries, complete=options.complete))
+        print(export(models, options.folder, libraries, complete=options.complete))
     except BmcError as error:
-        console.complain("export", error)
-        return 1
+        raise cli.UserError(str(error)) from error
     return 0
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from tools import cli
+from tools.cli import UserError
 from tools.fit import plan_object
 from tools.persistent_worker import persistent_worker
 from tools.status import decode
 
 
-class FitError(Exception):
-    """The target would refuse the model; the text is for the user."""
+class FitError(UserError):
+    """The target would refuse the model."""
 
 
 def ask(program: Path, plan: bytes, kernels: Path, report: dict[str, Any]) -> tuple[int, int]:
@@ -63,8 +64,8 @@ def refusal(status: int, index: int, report: dict[str, Any], root: Path) -> str:
     return f"on {report['isa']} the runtime would refuse {what} when it starts: {reason}"
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="fit", description=__doc__)
+@cli.program("fit", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--model", required=True, help="for the message")
     parser.add_argument("--plan", required=True, help="for the message")
     parser.add_argument("--plan-object", type=Path, required=True, help="the plan, compiled")
@@ -81,14 +82,14 @@ def main(args: list[str]) -> int:
         status, index = ask(options.program, plan, options.kernels, report)
         if status:
             raise FitError(refusal(status, index, report, root))
-    except plan_object.PlanObjectError as error:
-        print(f"{options.model}: {error}", file=sys.stderr)
-        return 1
     except FitError as error:
         print(
             f"{options.model}: {error}\n  hint: this is a bug in bmc: report it with {options.plan}",
             file=sys.stderr,
         )
+        return 1
+    except UserError as error:
+        print(f"{options.model}: {error}", file=sys.stderr)
         return 1
     options.out.touch()
     return 0

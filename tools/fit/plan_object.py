@@ -13,6 +13,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Symbol
 
+from tools.cli import UserError
+
 # The pointers of bm_plan_t, in its order.
 (
     _HEADER,
@@ -37,10 +39,6 @@ _WORD = Struct("<I")
 _MOST_ALIGNED = 64
 
 
-class PlanObjectError(Exception):
-    """A file has no plan that can be read; the text is for the user."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where a variable begins. `section` is None if another file defines it."""
@@ -58,7 +56,7 @@ class _Object:
     def variable(self, name: str) -> _Place:
         for symbol in self._symbols.get_symbol_by_name(name) or ():
             return _place(symbol, 0)
-        raise PlanObjectError(f"defines no {name}")
+        raise UserError(f"defines no {name}")
 
     def pointer(self, struct: _Place | None, index: int) -> _Place | None:
         """Returns what pointer number `index` of a struct points to; None for NULL or without a struct."""
@@ -99,17 +97,17 @@ def read(path: Path, name: str) -> bytes:
       name: prefix of the model's C symbols.
 
     Raises:
-      PlanObjectError: the file is no ELF file, or has no such plan.
+      UserError: the file is no ELF file, or has no such plan.
     """
     try:
         with path.open("rb") as file:
             return _read(_Object(ELFFile(file)), name)
     except ELFError as error:
-        raise PlanObjectError(
+        raise UserError(
             f"{path} is no ELF file ({error}): compile models without link-time optimization"
         ) from error
-    except PlanObjectError as error:
-        raise PlanObjectError(f"{path} {error}: name it as the plan's C symbols") from error
+    except UserError as error:
+        raise UserError(f"{path} {error}: name it as the plan's C symbols") from error
 
 
 def _read(elf: _Object, name: str) -> bytes:

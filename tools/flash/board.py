@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools.flash.errors import FlashError
+from tools.cli import UserError
 
 Settings = Mapping[str, object]
 
@@ -143,9 +143,9 @@ class Board:
     methods: Mapping[str, Settings]
 
     def settings(self, method: str) -> Settings:
-        """Settings of a method; FlashError when the board has no such method."""
+        """Settings of a method; UserError when the board has no such method."""
         if method not in self.methods:
-            raise FlashError(
+            raise UserError(
                 f"{self.name} cannot be flashed by {method}: its methods are "
                 f"{', '.join(self.methods)}"
             )
@@ -158,43 +158,43 @@ def number(settings: Settings, key: str, default: int = 0) -> int:
 
 
 def read(path: Path) -> Board:
-    """Reads board.json; FlashError names the first thing that is wrong with it."""
+    """Reads board.json; UserError names the first thing that is wrong with it."""
     try:
         if not path.is_file() and path.exists():
-            raise FlashError(f"{path} is no file: name a board.json")
+            raise UserError(f"{path} is no file: name a board.json")
         with path.open("rb") as file:
             content = file.read(_MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise FlashError(f"{path} cannot be read: {error.strerror}") from error
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
     if len(content) > _MAX_FILE_BYTES:
-        raise FlashError(f"{path} has more than {_MAX_FILE_BYTES} bytes: no board.json is so large")
+        raise UserError(f"{path} has more than {_MAX_FILE_BYTES} bytes: no board.json is so large")
     try:
         data = json.loads(content.decode())
     except UnicodeDecodeError as error:
-        raise FlashError(f"{path} is not text: {error}") from error
+        raise UserError(f"{path} is not text: {error}") from error
     # A number with thousands of digits is a ValueError, deep nesting a RecursionError.
     except (ValueError, RecursionError) as error:
-        raise FlashError(f"{path} is not JSON: {error}") from error
+        raise UserError(f"{path} is not JSON: {error}") from error
     if not isinstance(data, dict) or "name" not in data:
-        raise FlashError(f"{path} does not describe a board: it has no `name`")
+        raise UserError(f"{path} does not describe a board: it has no `name`")
     name, title = data["name"], data.get("title", data["name"])
     for key, value, kind in (("name", name, _NAME), ("title", title, _TITLE)):
         if not kind.holds(value):
-            raise FlashError(f"{path}: {key} cannot be {_short(value)}: use {kind.what}")
+            raise UserError(f"{path}: {key} cannot be {_short(value)}: use {kind.what}")
     flash = data.get("flash")
     if not isinstance(flash, dict) or not flash.get("methods"):
-        raise FlashError(
+        raise UserError(
             f"{name} has no `flash` in its board.json: it only runs in an emulator "
             "(`tools/bazel run --board=LABEL X` boots it there); choose another board with --board=LABEL"
         )
     methods = flash["methods"]
     if not isinstance(methods, dict):
-        raise FlashError(f"{path}: flash.methods is not an object")
+        raise UserError(f"{path}: flash.methods is not an object")
     for method, settings in methods.items():
         _check(path, method, settings)
     default = flash.get("default")
     if not isinstance(default, str) or default not in methods:
-        raise FlashError(
+        raise UserError(
             f"{path}: flash.default is {_short(default)}, not one of {', '.join(methods)}"
         )
     return Board(name, title, path.parent, _regions(path, data.get("memory")), default, methods)
@@ -202,13 +202,11 @@ def read(path: Path) -> Board:
 
 def _regions(path: Path, memory: object) -> tuple[Region, ...]:
     if not isinstance(memory, list) or len(memory) > _MAX_REGIONS:
-        raise FlashError(f"{path}: `memory` is not a list of at most {_MAX_REGIONS} regions")
+        raise UserError(f"{path}: `memory` is not a list of at most {_MAX_REGIONS} regions")
     regions = []
     for region in memory:
         if not isinstance(region, dict) or not {"name", "origin", "length"} <= set(region):
-            raise FlashError(
-                f"{path}: `memory` needs name, origin and length, not {_short(region)}"
-            )
+            raise UserError(f"{path}: `memory` needs name, origin and length, not {_short(region)}")
         origin, length = region["origin"], region["length"]
         if not (
             _NAME.holds(region["name"])
@@ -216,7 +214,7 @@ def _regions(path: Path, memory: object) -> tuple[Region, ...]:
             and _number(1, 2**64).holds(length)
             and int(str(origin), 0) + int(str(length), 0) <= 2**64
         ):
-            raise FlashError(
+            raise UserError(
                 f"{path}: `memory` has no such region as {_short(region)}: use a name of {_NAME.what}, and "
                 "an origin and a length within 64 bits"
             )
@@ -231,22 +229,22 @@ def _short(value: object) -> str:
 
 def _check(path: Path, method: str, settings: object) -> None:
     if method not in METHODS:
-        raise FlashError(
+        raise UserError(
             f"{path}: {_short(method)[1:-1]} is no flashing method: use {', '.join(METHODS)}"
         )
     known = METHODS[method]
     if not isinstance(settings, dict):
-        raise FlashError(f"{path}: flash.methods.{method} is not an object")
+        raise UserError(f"{path}: flash.methods.{method} is not an object")
     for key in settings:
         if key not in known:
-            raise FlashError(
+            raise UserError(
                 f"{path}: {method} has no setting {_short(key)[1:-1]}: use {', '.join(known)}"
             )
     for key, (required, kind) in known.items():
         if key not in settings:
             if required:
-                raise FlashError(f"{path}: {method} lacks its setting {key}")
+                raise UserError(f"{path}: {method} lacks its setting {key}")
         elif not kind.holds(settings[key]):
-            raise FlashError(
+            raise UserError(
                 f"{path}: {method}.{key} cannot be {_short(settings[key])}: use {kind.what}"
             )

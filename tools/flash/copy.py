@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tools.cli import UserError
 from tools.flash import pack
-from tools.flash.errors import FlashError
 from tools.flash.job import Console, Job, Step
 
 MOUNTS = Path("/proc/self/mounts")
@@ -29,7 +29,7 @@ class Copy:
     def _write(self) -> None:
         folder = self._folder()
         if not folder.is_dir():
-            raise FlashError(f"{folder} is not a folder: name where the board's disk is mounted")
+            raise UserError(f"{folder} is not a folder: name where the board's disk is mounted")
         pack.write(folder / self._name, self._data)
         self._job.progress(len(self._data), len(self._data))
 
@@ -40,7 +40,7 @@ class Copy:
             where = Path(line.split()[1].replace("\\040", " "))
             if where.name == self._label:
                 return where
-        raise FlashError(
+        raise UserError(
             f"no disk {self._label} is mounted: bring the board into its boot loader (usually by "
             "holding a button while plugging it in), or name the folder with --port"
         )

@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from tools.flash.errors import FlashError
+from tools.cli import UserError
 
 _SECTOR = 512
 
@@ -65,14 +65,14 @@ def check(target: Path, root: Path = Path("/")) -> None:
         mode = target.stat().st_mode
     except FileNotFoundError:
         if str(target).startswith("/dev/"):
-            raise FlashError(
+            raise UserError(
                 f"{target} is not there: plug the card in; --list shows disks"
             ) from None
         return
     if stat.S_ISREG(mode):
         return
     if not stat.S_ISBLK(mode):
-        raise FlashError(f"{target} is neither a disk nor a file: --list shows disks")
+        raise UserError(f"{target} is neither a disk nor a file: --list shows disks")
     check_disk(os.path.realpath(target), root)
 
 
@@ -82,15 +82,15 @@ def check_disk(device: str, root: Path = Path("/")) -> None:
         if disk.device != device:
             continue
         if disk.uses:
-            raise FlashError(
+            raise UserError(
                 f"{device} is {disk.uses[0]}: unmount it first (umount), or name another disk"
             )
         if not disk.removable:
-            raise FlashError(
+            raise UserError(
                 f"{device} is built into this computer, not a card or stick: name another disk"
             )
         return
-    raise FlashError(f"{device} is not a whole disk: name the disk, not a part of it")
+    raise UserError(f"{device} is not a whole disk: name the disk, not a part of it")
 
 
 def _text(path: Path) -> str:

@@ -11,7 +11,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 
 from tools import damaged_elf
-from tools.flash.errors import FlashError
+from tools.cli import UserError
 
 NOTE_SECTION = ".note.ironcast"
 NOTE_NAME = "Ironcast"
@@ -60,7 +60,7 @@ class Image:
         """All segments as one run of bytes from `address`, zeros between them."""
         end = max(s.address + len(s.data) for s in self.segments)
         if end - self.address > _MAX_FLAT_BYTES:
-            raise FlashError(
+            raise UserError(
                 f"{self.path.name} reaches from {self.address:#x} to {end:#x}: as one piece it may have "
                 f"{_MAX_FLAT_BYTES} bytes; link it without the gap"
             )
@@ -72,32 +72,32 @@ class Image:
 
 
 def read(path: Path) -> Image:
-    """Reads an image; FlashError when it is not one that Ironcast linked."""
+    """Reads an image; UserError when it is not one that Ironcast linked."""
     try:
         if not path.is_file() and path.exists():
-            raise FlashError(f"{path} is no file: name the .elf of a firmware")
+            raise UserError(f"{path} is no file: name the .elf of a firmware")
         if path.stat().st_size > _MAX_FLAT_BYTES:
-            raise FlashError(
+            raise UserError(
                 f"{path} has more than {_MAX_FLAT_BYTES} bytes: no firmware is so large"
             )
         data = path.read_bytes()
     except OSError as error:
-        raise FlashError(f"{path} cannot be read ({error.strerror}): build it first") from error
+        raise UserError(f"{path} cannot be read ({error.strerror}): build it first") from error
     if not data.startswith(b"\x7fELF"):
-        raise FlashError(f"{path} is not an ELF: name the .elf of a firmware")
+        raise UserError(f"{path} is not an ELF: name the .elf of a firmware")
     try:
         return _parse(path, ELFFile(io.BytesIO(data)), len(data))
     except _DamageError as error:
-        raise FlashError(f"{path} is a damaged ELF ({error}): build it again") from error
+        raise UserError(f"{path} is a damaged ELF ({error}): build it again") from error
     except damaged_elf.ERRORS as error:
-        raise FlashError(f"{path} is a damaged ELF: build it again") from error
+        raise UserError(f"{path} is a damaged ELF: build it again") from error
 
 
 def _parse(path: Path, elf: ELFFile, size: int) -> Image:
     if elf["e_machine"] != "EM_RISCV" or not elf.little_endian:
-        raise FlashError(f"{path} is not for RISC-V: name the .elf of a firmware")
+        raise UserError(f"{path} is not for RISC-V: name the .elf of a firmware")
     if elf["e_type"] != "ET_EXEC":
-        raise FlashError(f"{path} is not linked to run at an address: name the .elf of a firmware")
+        raise UserError(f"{path} is not linked to run at an address: name the .elf of a firmware")
     if elf["e_phentsize"] != _HEADER_BYTES[elf.elfclass]:
         raise _DamageError(f"it says that program headers have {elf['e_phentsize']} bytes")
     segments = []
@@ -127,7 +127,7 @@ def _parse(path: Path, elf: ELFFile, size: int) -> Image:
         raise _DamageError(f"it starts at {elf['e_entry']:#x}, where no segment is")
     section = elf.get_section_by_name(NOTE_SECTION)
     if not isinstance(section, NoteSection):
-        raise FlashError(
+        raise UserError(
             f"{path} has no {NOTE_SECTION}: it was not linked by bm_firmware or bm_image; "
             "build it with this version"
         )

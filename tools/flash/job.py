@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from tools.cli import UserError
 from tools.flash import trust
 from tools.flash.board import Board, Settings
-from tools.flash.errors import FlashError
 from tools.flash.image import Image
 from tools.flash.trust import Code
 
@@ -55,13 +55,13 @@ class Job:
         """An external program: the one given by --tool, else from PATH."""
         found = self.tools.get(name) or shutil.which(name)
         if not found:
-            raise FlashError(f"{name} is needed and not on PATH: install it, or name it by --tool")
+            raise UserError(f"{name} is needed and not on PATH: install it, or name it by --tool")
         return found
 
     def need_port(self, what: str) -> str:
-        """The port; FlashError says what it must be when none was named."""
+        """The port; UserError says what it must be when none was named."""
         if not self.port:
-            raise FlashError(f"name {what} with --port; --list shows what there is")
+            raise UserError(f"name {what} with --port; --list shows what there is")
         return self.port
 
     def target(self, what: str) -> Path:
@@ -73,7 +73,7 @@ class Job:
 class Step:
     """One thing that is done: the line that a dry run prints, and what a run calls in its place.
 
-    `do` raises FlashError when it fails.
+    `do` raises UserError when it fails.
     """
 
     text: str
@@ -112,7 +112,7 @@ def command(
 
 
 def start(argv: Sequence[str], recovery: str, env: Mapping[str, str] | None = None) -> None:
-    """Runs an external program; FlashError with its last words."""
+    """Runs an external program; UserError with its last words."""
     try:
         done = subprocess.run(
             list(argv),
@@ -124,10 +124,10 @@ def start(argv: Sequence[str], recovery: str, env: Mapping[str, str] | None = No
             env=None if env is None else {**os.environ, **env},
         )
     except OSError as error:
-        raise FlashError(f"cannot start {argv[0]}: {error.strerror}") from error
+        raise UserError(f"cannot start {argv[0]}: {error.strerror}") from error
     if done.returncode != 0:
         lines = [line for line in done.stdout.strip().splitlines() if line.strip()]
         last = " / ".join(lines[-3:]) or "nothing was printed"
-        raise FlashError(
+        raise UserError(
             f"{Path(argv[0]).name} ended with status {done.returncode} ({last}); {recovery}"
         )

@@ -10,9 +10,9 @@ import re
 import time
 from collections.abc import Callable
 
+from tools.cli import UserError
 from tools.flash import sfl
 from tools.flash.board import Region
-from tools.flash.errors import FlashError
 from tools.flash.job import Step
 from tools.flash.pieces import Pieces
 from tools.flash.serial_line import SerialLine
@@ -83,7 +83,7 @@ class LitexSerial(Pieces):
             if any(region.holds(self._load, len(self._data)) for region in memory):
                 return
         regions = ", ".join(f"{r.name} {r.origin:#x}+{r.length:#x}" for r in memory) or "none"
-        raise FlashError(
+        raise UserError(
             f"{job.image.path.name} has {len(self._data)} bytes for {self._load:#x}, and the board "
             f"on {job.port} has no such memory ({regions}): is it {job.board.name}? Nothing was "
             "written"

@@ -8,18 +8,17 @@ examples:
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from pathlib import Path
 
+from tools import cli
 from tools import console as terminals
 from tools.emulate.screen import Screen
 from tools.flash import board as boards
 from tools.flash import image as images
 from tools.flash import monitor, ports, safety, trust
 from tools.flash.copy import Copy
-from tools.flash.errors import FlashError
 from tools.flash.job import Console, Job, Runner
 from tools.flash.litex_serial import LitexSerial
 from tools.flash.openocd import OpenOcd
@@ -46,10 +45,7 @@ RUNNERS: dict[str, type[Runner]] = {
 }
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="flash", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def _add_arguments(parser: cli.Parser) -> None:
     parser.add_argument("elf", type=Path, nargs="?", help="firmware built by bm_firmware")
     parser.add_argument("--board", type=Path, help="board.json of the board")
     methods = sorted(RUNNERS)
@@ -85,12 +81,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tftp-root", type=Path, help="folder that your TFTP server serves")
     parser.add_argument("--tftp-server", default="", help="its address, when DHCP does not say it")
     parser.add_argument("--tool", action="append", default=[], metavar="NAME=PATH")
-    return parser
 
 
-def main(args: list[str]) -> int:
+@cli.program("flash", __doc__, status=2)
+def main(parser: cli.Parser, args: list[str]) -> int:
     """Entry point; returns the exit status: 1 the firmware failed, 2 flashing did."""
-    parser = _parser()
+    _add_arguments(parser)
     options = parser.parse_args(args)
     if options.list:
         print(*map(printable, ports.listing()), sep="\n")
@@ -105,9 +101,6 @@ def main(args: list[str]) -> int:
             return _flash(options, Path("WORK"))
         with tempfile.TemporaryDirectory(prefix="ironcast-flash-") as work:
             return _flash(options, Path(work))
-    except FlashError as error:
-        terminals.complain("flash", error)
-        return 2
     except KeyboardInterrupt:
         print("flash: interrupted; run the same command again", file=sys.stderr)
         return 130
@@ -120,8 +113,7 @@ def _remember(board: boards.Board) -> None:
 
 def _flash(options: argparse.Namespace, work: Path) -> int:
     terminal = terminals.standard_output()
-    # `bazel run` starts programs elsewhere than where the user stands.
-    folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", ""))
+    folder = cli.user_path("")
     image = images.read(options.elf)
     board = boards.read(options.board)
     safety.check_image(image, board)
@@ -156,7 +148,9 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
             print(*(printable(step.text) for step in steps), sep="\n")
             return 0
         if options.monitor and not options.monitor_port and not runner.has_console:
-            raise FlashError(f"{method} has no console: name its serial port with --monitor-port")
+            raise cli.UserError(
+                f"{method} has no console: name its serial port with --monitor-port"
+            )
         if options.allow_code:
             _remember(board)
         console: Console | None = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from tools.cli import UserError
 from tools.emulate import result
-from tools.flash.errors import FlashError
 from tools.flash.image import Image
 from tools.flash.job import Console
 
@@ -45,7 +45,7 @@ def follow(
     while time.monotonic() < end:
         try:
             rest += console.read()
-        except FlashError:
+        except UserError:
             if not ended:
                 raise
             break  # a board may switch itself off when it is done

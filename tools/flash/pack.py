@@ -9,8 +9,8 @@ import secrets
 import zlib
 from pathlib import Path
 
+from tools.cli import UserError
 from tools.flash import safety
-from tools.flash.errors import FlashError
 from tools.flash.image import Image
 from tools.flash.job import Job, Step, command
 
@@ -67,10 +67,10 @@ def write(path: Path, data: bytes) -> None:
             part.unlink(missing_ok=True)
 
 
-def _explain(error: OSError, path: Path, size: int) -> FlashError:
+def _explain(error: OSError, path: Path, size: int) -> UserError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return FlashError(
+        return UserError(
             f"no room for {size} bytes beside {path}, which is unchanged: free some, then run the "
             "same command again"
         )
-    return FlashError(f"{path} cannot be written ({error.strerror}); it is unchanged")
+    return UserError(f"{path} cannot be written ({error.strerror}); it is unchanged")

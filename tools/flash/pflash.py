@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 
+from tools.cli import UserError
 from tools.flash import pack
 from tools.flash.board import number
-from tools.flash.errors import FlashError
 from tools.flash.job import Console, Job, Step
 
 
@@ -22,7 +22,7 @@ class Pflash:
         )
         self._target = job.target("the file with the contents of the chip")
         if self._target.exists() and not self._target.is_file():
-            raise FlashError(f"{self._target} is not a file: name the chip's image with --port")
+            raise UserError(f"{self._target} is not a file: name the chip's image with --port")
         self._new = self._target.with_name(self._target.name + ".new")
 
     def steps(self) -> list[Step]:
@@ -45,7 +45,7 @@ class Pflash:
         want = hashlib.sha256(self._data).hexdigest()
         if hashlib.sha256(self._new.read_bytes()).hexdigest() != want:
             self._new.unlink()
-            raise FlashError(
+            raise UserError(
                 f"{self._new} does not hold what was written: {self._target} is unchanged; check "
                 "the disk, then run the same command again"
             )

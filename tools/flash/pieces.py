@@ -9,9 +9,10 @@ import functools
 import zlib
 from collections.abc import Callable
 
+from tools.cli import UserError
 from tools.flash import pack
-from tools.flash.errors import FlashError, TransferError
 from tools.flash.job import Step
+from tools.flash.serial_line import TransferError
 from tools.flash.shell import ShellMethod
 
 _TRIES = 4
@@ -74,7 +75,7 @@ class Pieces(ShellMethod):
             if not job.verify or target.crc32(address, len(piece)) == want:
                 return
             job.say(f"{len(piece)} bytes at {address:#x} arrived wrong: sending them again")
-        raise FlashError(
+        raise UserError(
             f"{target.line.port} damages what is sent ({_TRIES} tries for {len(piece)} bytes at "
             f"{address:#x}): nothing was started; use a shorter cable or a lower baud rate and run "
             "the same command again, which goes on from here while the board has power"

@@ -10,9 +10,9 @@ import os
 import struct
 from pathlib import Path
 
+from tools.cli import UserError
 from tools.flash import disks, pack, safety
 from tools.flash.board import number
-from tools.flash.errors import FlashError
 from tools.flash.job import Console, Job, Progress, Step, command
 
 _SECTOR = 512
@@ -64,7 +64,7 @@ class SdCard:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise FlashError(f"{self._target} cannot be read: {error.strerror}") from error
+            raise UserError(f"{self._target} cannot be read: {error.strerror}") from error
         return first == master_boot_record(self._size)
 
     def _check_room(self) -> None:
@@ -90,7 +90,7 @@ class SdCard:
         image = self._image.read_bytes()
         self._job.progress(len(image), len(image))
         if read.read_bytes() != image:
-            raise FlashError(f"{self._target} does not hold what was written: {_STILL_BOOTS}")
+            raise UserError(f"{self._target} does not hold what was written: {_STILL_BOOTS}")
         self._job.say("verified; the previous image is kept as ironcast.old")
 
     def _create(self) -> list[Step]:
@@ -132,7 +132,7 @@ class SdCard:
                 file.write(master_boot_record(self._size))
                 file.truncate(self._size)
         except OSError as error:
-            raise FlashError(
+            raise UserError(
                 f"no room for the card's image in {self._card.parent}: free some"
             ) from error
 
@@ -147,7 +147,7 @@ class SdCard:
     def _verify(self) -> None:
         data = self._card.read_bytes()
         if read_back(self._target, len(data)) != data:
-            raise FlashError(
+            raise UserError(
                 f"{self._target} does not hold what was written: it is worn out or smaller than "
                 "it says; use another one"
             )
@@ -186,7 +186,7 @@ def write_disk(target: Path, data: bytes, progress: Progress, chunk: int = 1 << 
         finally:
             os.close(disk)
     except OSError as error:
-        raise FlashError(f"writing {target} failed ({error.strerror}); {recovery}") from error
+        raise UserError(f"writing {target} failed ({error.strerror}); {recovery}") from error
 
 
 def read_back(target: Path, size: int) -> bytes:

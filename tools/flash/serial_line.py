@@ -8,7 +8,7 @@ from typing import Protocol
 
 import serial
 
-from tools.flash.errors import FlashError
+from tools.cli import UserError
 
 VANISHED = (
     "{port} vanished: plug it in again and run the same command again; what is already in the "
@@ -18,6 +18,10 @@ VANISHED = (
 _NEVER_QUIET_SECONDS = 5.0
 # What pyserial raises when a port goes away: termios' own error is no OSError.
 _GONE = (serial.SerialException, OSError, termios.error)
+
+
+class TransferError(UserError):
+    """The receiver gave up or no longer answers; sending again may help."""
 
 
 class Line(Protocol):
@@ -42,10 +46,10 @@ class SerialLine:
         except (*_GONE, ValueError) as error:
             text = str(error)
             if "lock" in text or "busy" in text.lower():
-                raise FlashError(
+                raise UserError(
                     f"{port} is in use by another program: close it (a terminal, a monitor) first"
                 ) from error
-            raise FlashError(
+            raise UserError(
                 f"{port} cannot be opened ({text}): --list shows the ports there are"
             ) from error
 
@@ -55,7 +59,7 @@ class SerialLine:
             data: bytes = self._serial.read(max(1, self._serial.in_waiting))
             return data
         except _GONE as error:
-            raise FlashError(self._recovery.format(port=self.port)) from error
+            raise UserError(self._recovery.format(port=self.port)) from error
 
     def write(self, data: bytes) -> None:
         """Sends everything."""
@@ -63,7 +67,7 @@ class SerialLine:
             self._serial.write(data)
             self._serial.flush()
         except _GONE as error:
-            raise FlashError(self._recovery.format(port=self.port)) from error
+            raise UserError(self._recovery.format(port=self.port)) from error
 
     def read_byte(self, seconds: float) -> int | None:
         """The next byte; None when none comes in time."""
@@ -72,7 +76,7 @@ class SerialLine:
             try:
                 data = self._serial.read(1)
             except _GONE as error:
-                raise FlashError(self._recovery.format(port=self.port)) from error
+                raise UserError(self._recovery.format(port=self.port)) from error
             if data:
                 return int(data[0])
             if time.monotonic() >= end:

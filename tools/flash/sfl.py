@@ -5,8 +5,7 @@ from __future__ import annotations
 import binascii
 from collections.abc import Callable
 
-from tools.flash.errors import TransferError
-from tools.flash.serial_line import Line
+from tools.flash.serial_line import Line, TransferError
 
 # The BIOS asks whether there is someone who sends frames, and waits a quarter of a second.
 _QUESTION = b"sL5DdSMmkekro\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import time
 
+from tools.cli import UserError
 from tools.flash.board import number
-from tools.flash.errors import FlashError
 from tools.flash.job import Console, Job, Step
 from tools.flash.serial_line import SerialLine
 
@@ -31,9 +31,9 @@ class Shell:
         """Gets to the prompt, whatever the loader is doing."""
         raise NotImplementedError
 
-    def _no_prompt(self, prompt: str, seen: bytes) -> FlashError:
+    def _no_prompt(self, prompt: str, seen: bytes) -> UserError:
         said = "nothing was received" if not seen else f"last received: {seen[-40:]!r}"
-        return FlashError(
+        return UserError(
             f"no {self.name} prompt {prompt!r} on {self.line.port} at {self.line.baud} baud within "
             f"{self._wait_seconds:g} s ({said}): check the baud rate and the wiring, and reset the "
             "board while this waits"
@@ -46,7 +46,7 @@ class Shell:
             if self._read_until(command.encode(), 2.0).strip().endswith(command.encode()):
                 return
             self.attach()
-        raise FlashError(
+        raise UserError(
             f"{self.line.port} garbles what is typed ({command!r} was not echoed in {TRIES} "
             "tries): use a shorter or shielded cable, or a lower baud rate"
         )
@@ -64,7 +64,7 @@ class Shell:
             if answer.endswith(self._prompt):
                 return answer.removesuffix(self._prompt).decode("ascii", "replace")
             self.attach()
-        raise FlashError(
+        raise UserError(
             f"{self.name} on {self.line.port} does not come back from {command!r}: reset the board "
             "and run the same command again"
         )
@@ -80,7 +80,7 @@ class Shell:
             found = self.sum_answer.search(self.run(self.sum_text(address, size), seconds=60))
             if found:
                 return int(found[1], 16)
-        raise FlashError(
+        raise UserError(
             f"{self.name} on {self.line.port} has no {self.sum_command} command: use --no-verify"
         )
 
@@ -111,7 +111,7 @@ class ShellMethod:
         self._baud = number(job.settings, "baud", 115200)
         self._data = job.image.flat()
         if job.image.address != self._load:
-            raise FlashError(
+            raise UserError(
                 f"{job.image.path.name} is linked for {job.image.address:#x} and {job.board.name} "
                 f"loads at {self._load:#x}: memory.ldh and board.json of the board differ"
             )

@@ -15,8 +15,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tools.cli import UserError
 from tools.flash.board import CODE_SUFFIXES, Board
-from tools.flash.errors import FlashError
 from tools.printable import printable
 
 # The tree that this program is of.
@@ -47,7 +47,7 @@ class Code:
 
 
 def strange(board: Board) -> Code | None:
-    """Code beside board.json that is from elsewhere and was not agreed to; FlashError if it cannot be read."""
+    """Code beside board.json that is from elsewhere and was not agreed to; UserError if it cannot be read."""
     found = sorted(file for file in _files(board) if not _at_home(file))
     scripts = tuple(file for file in found if _is_script(file))
     if not scripts:
@@ -60,7 +60,7 @@ def strange(board: Board) -> Code | None:
             continue
         left -= len(content)
         if left < 0:
-            raise FlashError(
+            raise UserError(
                 _line(f"{board.folder} has more than {_MAX_BYTES} bytes in files: {_ALONE}")
             )
         name = os.fsencode(file.relative_to(board.folder))
@@ -71,9 +71,9 @@ def strange(board: Board) -> Code | None:
 
 
 def confirm(code: Code) -> None:
-    """Asks whether the code may run and remembers a yes; FlashError if it may not or nobody can be asked."""
+    """Asks whether the code may run and remembers a yes; UserError if it may not or nobody can be asked."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise FlashError(
+        raise UserError(
             f"{code} is code that would run on this computer{_because(code)}, and there is no terminal to ask you: "
             "read it, then name that board.json to `tools/bazel run //tools/flash` with --allow-code"
         )
@@ -83,7 +83,7 @@ def confirm(code: Code) -> None:
     )
     print(printable(question), end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise FlashError("the board's code was not run, and nothing was written")
+        raise UserError("the board's code was not run, and nothing was written")
     remember(code)
 
 
@@ -117,7 +117,7 @@ def _files(board: Board) -> Iterator[Path]:
     for folder, _, names in os.walk(board.folder, followlinks=True):
         seen += 1 + len(names)
         if seen > _MAX_FILES:
-            raise FlashError(_line(f"{board.folder} has more than {_MAX_FILES} files: {_ALONE}"))
+            raise UserError(_line(f"{board.folder} has more than {_MAX_FILES} files: {_ALONE}"))
         # Nobody can read where a link to nothing leads.
         yield from (file for name in names if os.path.exists(file := Path(folder, name)))
 
@@ -131,14 +131,14 @@ def _content(file: Path, most: int) -> bytes | None:
     try:
         if not file.is_file():
             # It may say something else each time, or nothing for ever.
-            raise FlashError(_line(f"{file} is a device, pipe or socket: {_ALONE}"))
+            raise UserError(_line(f"{file} is a device, pipe or socket: {_ALONE}"))
         with file.open("rb") as opened:
             content = opened.read(len(_ELF_MAGIC))
             if content == _ELF_MAGIC and not _is_script(file):
                 return None
             return content + opened.read(most + 1)
     except OSError as error:
-        raise FlashError(_line(f"{file} cannot be read: {error.strerror}")) from error
+        raise UserError(_line(f"{file} cannot be read: {error.strerror}")) from error
 
 
 def _at_home(file: Path) -> bool:

@@ -8,8 +8,8 @@ import re
 import zlib
 from pathlib import Path
 
+from tools.cli import UserError
 from tools.flash import pack
-from tools.flash.errors import FlashError
 from tools.flash.job import Job, Step
 from tools.flash.uboot import UBootMethod
 
@@ -18,11 +18,11 @@ _TRIES = 3
 
 
 def _check_address(server: str) -> None:
-    """FlashError if the server's address is anything but that: U-Boot would run what is behind it."""
+    """UserError if the server's address is anything but that: U-Boot would run what is behind it."""
     try:
         ipaddress.IPv4Address(server)
     except ValueError as error:
-        raise FlashError(
+        raise UserError(
             f"--tftp-server cannot be {server!r}: name its IPv4 address, such as 10.0.0.1"
         ) from error
 
@@ -61,7 +61,7 @@ class UBootTftp(UBootMethod):
 
     def _look(self) -> None:
         if self._job.tftp_root is None or not self._job.tftp_root.is_dir():
-            raise FlashError("name the folder that your TFTP server serves with --tftp-root")
+            raise UserError("name the folder that your TFTP server serves with --tftp-root")
 
     def _transfer(self) -> None:
         for _ in range(_TRIES):
@@ -71,7 +71,7 @@ class UBootTftp(UBootMethod):
                 break
         else:
             last = " ".join(answer.split()[-12:])
-            raise FlashError(
+            raise UserError(
                 f"U-Boot could not fetch {self._file.name} ({last}): check the cable, that a TFTP "
                 f"server serves {self._file.parent}, and its address (--tftp-server)"
             )
@@ -79,7 +79,7 @@ class UBootTftp(UBootMethod):
 
     def _verify(self) -> None:
         if self._target.crc32(self._load, len(self._data)) != zlib.crc32(self._data):
-            raise FlashError(
+            raise UserError(
                 f"what U-Boot fetched is not {self._file.name}: nothing was started; another "
                 "server may answer at this address (--tftp-server)"
             )

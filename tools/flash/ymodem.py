@@ -5,8 +5,7 @@ from __future__ import annotations
 import binascii
 from collections.abc import Callable
 
-from tools.flash.errors import TransferError
-from tools.flash.serial_line import Line
+from tools.flash.serial_line import Line, TransferError
 
 _SOH, _STX, _EOT, _ACK, _NAK, _CAN, _WANT_CRC = 0x01, 0x02, 0x04, 0x06, 0x15, 0x18, ord("C")
 _BLOCK = 1024

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from third_party.debian.errors import AptError
-from tools.fresh.errors import FreshError
+from tools import cli
 from tools.fresh.job import Job, home_of, namespaces, run, table
 from tools.fresh.root import copy_checkout, make_root, private_certificates, user_environment
 
@@ -23,13 +23,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 README = ("tools/bazel run //models:bert_rv64", "tools/bazel test //...")
 
 
-def arguments() -> argparse.Namespace:
+def arguments(parser: cli.Parser, args: list[str]) -> argparse.Namespace:
     """The command line's options."""
-    parser = argparse.ArgumentParser(
-        prog="python3 -m tools.fresh",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser.prog = "python3 -m tools.fresh"
     parser.add_argument("--suite", default="bookworm", help="Debian's release (%(default)s)")
     parser.add_argument("--python", type=Path, help="an interpreter on this machine to build with")
     parser.add_argument("--wheels", type=Path, help="a folder of wheels that pip may use")
@@ -38,7 +34,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--keep", action="store_true", help="do not delete it afterwards")
     parser.add_argument("command", nargs="*", help="after `--`; default: the README's two")
-    asked = parser.parse_args()
+    asked = parser.parse_args(args)
     for folder in (asked.dir, asked.wheels):
         if folder is not None and not folder.is_dir():
             parser.error(f"{folder} is not a folder: name another.")
@@ -46,7 +42,7 @@ def arguments() -> argparse.Namespace:
 
 
 def job_of(asked: argparse.Namespace, work: Path, own_certificates: bool) -> Job:
-    """The job to run in the root; raises FreshError."""
+    """The job to run in the root; raises UserError."""
     environment = user_environment(own_certificates)
     shared = []
     if asked.wheels:
@@ -60,9 +56,10 @@ def job_of(asked: argparse.Namespace, work: Path, own_certificates: bool) -> Job
     return Job(str(work / "root"), str(work / "checkout"), shared, environment, commands)
 
 
-def main() -> int:
-    """Entry point; returns the exit status. Raises AptError, FreshError."""
-    asked = arguments()
+@cli.program("tools.fresh", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
+    """Entry point; returns the exit status."""
+    asked = arguments(parser, args)
     unshare = namespaces()
     work = Path(tempfile.mkdtemp(prefix=f"fresh-{asked.suite}-", dir=asked.dir))
     work.chmod(0o755)
@@ -72,6 +69,8 @@ def main() -> int:
         make_root(work, asked.suite, own, unshare)
         copy_checkout(ROOT, work / "checkout")
         results = run(job, unshare)
+    except AptError as error:
+        raise cli.UserError(str(error)) from error
     finally:
         if not asked.keep:
             subprocess.run([*unshare, "rm", "-rf", "--one-file-system", str(work)], check=False)
@@ -81,8 +80,6 @@ def main() -> int:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
-    except (AptError, FreshError) as error:
-        sys.exit(f"tools.fresh: {error}")
+        sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit("tools.fresh: interrupted.")

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tools.fresh.errors import FreshError
+from tools.cli import UserError
 from tools.fresh.job import Job, Result, home_of, run, table
 from tools.fresh.root import apt_settings, private_certificates, sources, user_environment
 
@@ -27,7 +27,7 @@ class Machine(unittest.TestCase):
         self.assertEqual(len(sources(["m://x/debian"], "trixie")), 2)
 
     def test_a_machine_without_debians_archive_is_told_so(self) -> None:
-        with self.assertRaisesRegex(FreshError, "mirror of Debian"):
+        with self.assertRaisesRegex(UserError, "mirror of Debian"):
             sources(["m://x/ubuntu"], "trixie")
 
     def test_apt_keeps_the_way_to_the_mirror_and_nothing_else(self) -> None:
@@ -63,9 +63,9 @@ class Python(unittest.TestCase):
                 fake = Path(folder, "python3")
                 fake.write_text(f"#!/bin/sh\necho {prefix}\n")
                 fake.chmod(0o755)
-                with self.assertRaisesRegex(FreshError, reason):
+                with self.assertRaisesRegex(UserError, reason):
                     home_of(fake)
-            with self.assertRaisesRegex(FreshError, "in its own folder"):
+            with self.assertRaisesRegex(UserError, "in its own folder"):
                 home_of(Path(folder, "missing"))
 
     def test_an_interpreters_folder_holds_its_program(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tools.fresh.errors import FreshError
+from tools.cli import UserError
 
 HERE = Path(__file__).resolve().parent
 
@@ -43,7 +43,7 @@ class Result:
 def namespaces() -> list[str]:
     """The command prefix that gives a command its own mounts and processes, as root there.
 
-    Raises FreshError if this user may not have them.
+    Raises UserError if this user may not have them.
     """
     command = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
     if os.getuid() != 0:
@@ -54,7 +54,7 @@ def namespaces() -> list[str]:
     except FileNotFoundError:
         reason = "`unshare` is not on PATH"
     if reason:
-        raise FreshError(
+        raise UserError(
             f"Cannot create namespaces ({reason}): install uidmap, give this user a line in "
             "/etc/subuid and /etc/subgid, and let users make namespaces; or be root."
         )
@@ -62,7 +62,7 @@ def namespaces() -> list[str]:
 
 
 def home_of(python: Path) -> Path:
-    """The folder that contains an interpreter and all it needs; raises FreshError."""
+    """The folder that contains an interpreter and all it needs; raises UserError."""
     command = [str(python), "-I", "-c", "import sys; print(sys.base_prefix)"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -70,9 +70,9 @@ def home_of(python: Path) -> Path:
         answer = ""
     home = Path(answer.strip())
     if not (home / "bin" / python.name).is_file():
-        raise FreshError(f"{python} is not an interpreter in its own folder: name another.")
+        raise UserError(f"{python} is not an interpreter in its own folder: name another.")
     if home in (Path("/usr"), Path("/usr/local")):
-        raise FreshError(f"{python} belongs to this machine's system: name another.")
+        raise UserError(f"{python} belongs to this machine's system: name another.")
     return home
 
 

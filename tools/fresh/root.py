@@ -16,7 +16,7 @@ from third_party.debian.apt import (
     require_apt,
 )
 from third_party.debian.errors import AptError
-from tools.fresh.errors import FreshError
+from tools.cli import UserError
 
 # What a machine needs for `tools/bazel`, besides apt.
 NEEDED = ("python3", "ca-certificates")
@@ -33,10 +33,10 @@ _PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
 
 def sources(mirrors: Sequence[str], suite: str) -> list[str]:
-    """Lines of sources.list as Debian's installer writes them; FreshError without a mirror."""
+    """Lines of sources.list as Debian's installer writes them; UserError without a mirror."""
     archive = next((m for m in mirrors if m.endswith("/debian")), None)
     if archive is None:
-        raise FreshError("None of this machine's apt sources is a mirror of Debian: add one.")
+        raise UserError("None of this machine's apt sources is a mirror of Debian: add one.")
     lines = [f"deb {archive} {suite} main", f"deb {archive} {suite}-updates main"]
     security = next((m for m in mirrors if m.endswith("/debian-security")), None)
     return [*lines, *([f"deb {security} {suite}-security main"] if security else [])]
@@ -65,12 +65,10 @@ def user_environment(own_certificates: bool, env: Mapping[str, str] = os.environ
 
 
 def make_root(work: Path, suite: str, own: Sequence[Path], unshare: Sequence[str]) -> None:
-    """Fills work/root. Raises AptError, FreshError."""
+    """Fills work/root. Raises AptError, UserError."""
     require_apt()
     if shutil.which("perl") is None or not KEYRING.is_file():
-        raise FreshError(
-            f"`perl` or {KEYRING} is missing: install perl and debian-archive-keyring."
-        )
+        raise UserError(f"`perl` or {KEYRING} is missing: install perl and debian-archive-keyring.")
     program = _mmdebstrap(work)
     settings = work / "apt.conf"
     dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
@@ -99,7 +97,7 @@ def make_root(work: Path, suite: str, own: Sequence[Path], unshare: Sequence[str
         check=False,
     )
     if done.returncode != 0:
-        raise FreshError(f"Debian {suite} could not be unpacked: fix what mmdebstrap says above.")
+        raise UserError(f"Debian {suite} could not be unpacked: fix what mmdebstrap says above.")
 
 
 def _mmdebstrap(work: Path) -> Path:
@@ -114,9 +112,9 @@ def _mmdebstrap(work: Path) -> Path:
 
 
 def copy_checkout(checkout: Path, into: Path) -> None:
-    """Clones HEAD; raises FreshError."""
+    """Clones HEAD; raises UserError."""
     done = subprocess.run(
         ["git", "clone", "--quiet", "--no-hardlinks", str(checkout), str(into)], check=False
     )
     if done.returncode != 0:
-        raise FreshError(f"{checkout} could not be cloned: start this from a git checkout.")
+        raise UserError(f"{checkout} could not be cloned: start this from a git checkout.")

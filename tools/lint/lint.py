@@ -5,13 +5,13 @@ A checker sees the tree itself, not a copy: `--tree` names a file in the tree, w
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tools import cli
 from tools.lint import text_checks
 
 C_SUFFIXES = (".c", ".h", ".cc")
@@ -89,8 +89,8 @@ CHECKS: dict[str, Callable[[Path, str], int]] = {
 }
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="lint", description=__doc__)
+@cli.program("lint", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("check", choices=sorted(CHECKS))
     parser.add_argument("--tree", type=Path, required=True)
     parser.add_argument("--tool", default="")

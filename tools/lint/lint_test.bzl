@@ -22,6 +22,6 @@ def lint_test(*, name, check, part = "contents", tool = None, deps = [], **kwarg
         data = ["//:WORKSPACE", "@tree//:{}.txt".format(part)] + ([tool] if tool else []),
         main = "lint.py",
         tags = ["lint", "local"],
-        deps = [":text_checks"] + deps,
+        deps = [":text_checks", "//tools:cli"] + deps,
         **kwargs
     )

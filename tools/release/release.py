@@ -5,7 +5,6 @@ Writes ironcast.tar.gz, its sha256, and the lines that a WORKSPACE file needs. T
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import hashlib
 import io
@@ -15,6 +14,8 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+
+from tools import cli
 
 NAME = "ironcast.tar.gz"
 # What builds nothing: pages, continuous integration, tools' caches, downloaded checkpoints.
@@ -49,15 +50,11 @@ def files_of(contents: str) -> list[str]:
     return sorted(name for name in names if not _LEFT_OUT.match(name))
 
 
-class ReleaseError(Exception):
-    """Why nothing is packed, in a sentence."""
-
-
 def require_tracked(tree: Path, names: list[str]) -> None:
     """Checks that git tracks these files. A tree that is no checkout is taken as it is.
 
     Raises:
-      ReleaseError: it does not track some, or cannot say.
+      UserError: it does not track some, or cannot say.
     """
     if not (tree / ".git").exists():
         return
@@ -66,17 +63,17 @@ def require_tracked(tree: Path, names: list[str]) -> None:
         command = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
         done = subprocess.run(command, cwd=tree, capture_output=True, check=False)
     except OSError as error:
-        raise ReleaseError(
+        raise cli.UserError(
             f"git, which knows the files of a release, does not start: {error.strerror}"
         ) from error
     if done.returncode:
         reason = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise ReleaseError(f"git does not list the files of a release: {reason}")
+        raise cli.UserError(f"git does not list the files of a release: {reason}")
     tracked = {os.fsdecode(name) for name in done.stdout.split(b"\0")}
     if others := [name for name in names if name not in tracked]:
         named = ", ".join(others[:_NAMED])
         more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-        raise ReleaseError(
+        raise cli.UserError(
             f"git does not track {named}{more}: add to git what belongs into a release, and remove what does not"
         )
 
@@ -97,8 +94,8 @@ def archive(tree: Path, names: list[str]) -> bytes:
     return packed.getvalue()
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="release", description=__doc__)
+@cli.program("release", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--tree", type=Path, required=True, help="a file at the top of the tree")
     parser.add_argument("--contents", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
@@ -108,12 +105,8 @@ def main(args: list[str]) -> int:
     options = parser.parse_args(args)
     tree = options.tree.resolve().parent
     names = files_of(options.contents.read_text())
-    try:
-        if options.tracked:
-            require_tracked(tree, names)
-    except ReleaseError as error:
-        print(f"release: {error}", file=sys.stderr)
-        return 1
+    if options.tracked:
+        require_tracked(tree, names)
     packed = archive(tree, names)
     sha256 = hashlib.sha256(packed).hexdigest()
     (options.out / NAME).write_bytes(packed)

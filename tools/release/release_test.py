@@ -12,6 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from tools.cli import UserError
 from tools.release import release
 
 CONTENTS = """\
@@ -81,7 +82,7 @@ class ReleaseTest(unittest.TestCase):
     @unittest.skipUnless(shutil.which("git"), "there is no git")
     def test_a_checkout_that_git_cannot_read_is_refused(self) -> None:
         (self.tree / ".git").write_text("gitdir: /nowhere\n")
-        with self.assertRaisesRegex(release.ReleaseError, "git does not list .*: fatal: .*nowhere"):
+        with self.assertRaisesRegex(UserError, "git does not list .*: fatal: .*nowhere"):
             release.require_tracked(self.tree, [])
 
     def test_a_name_too_long_for_the_format_is_an_error(self) -> None:

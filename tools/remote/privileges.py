@@ -13,14 +13,12 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools.cli import UserError
+
 _NEW_MOUNTS, _NEW_USER = 0x20000, 0x10000000
 _BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 0x40000
 _DUMPABLE = 4
 _LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-class PrivilegesError(Exception):
-    """One sentence for the user."""
 
 
 def are_needed() -> bool:
@@ -32,22 +30,22 @@ def are_needed() -> bool:
 
 
 def owner(name: str) -> pwd.struct_passwd:
-    """Returns the user of this name; raises PrivilegesError if there is none or it is root."""
+    """Returns the user of this name; raises UserError if there is none or it is root."""
     try:
         user = pwd.getpwnam(name)
     except KeyError:
-        raise PrivilegesError(f"--user {name}: there is no such user") from None
+        raise UserError(f"--user {name}: there is no such user") from None
     if user.pw_uid == 0:
-        raise PrivilegesError(f"--user {name}: actions would be this machine's root")
+        raise UserError(f"--user {name}: actions would be this machine's root")
     return user
 
 
 def give(folder: Path, user: pwd.struct_passwd) -> None:
-    """Gives an empty folder to a user; raises PrivilegesError if it is another one's and has something in it."""
+    """Gives an empty folder to a user; raises UserError if it is another one's and has something in it."""
     if folder.stat().st_uid == user.pw_uid:
         return
     if any(folder.iterdir()):
-        raise PrivilegesError(
+        raise UserError(
             f"{folder} is not of the user {user.pw_name} and not empty: remove it, or name another with --store"
         )
     try:
@@ -59,7 +57,7 @@ def give(folder: Path, user: pwd.struct_passwd) -> None:
 def give_up(user: pwd.struct_passwd, needed: Sequence[Path], device: Path) -> None:
     """Makes this process the user's, which reaches the files and folders `needed` and may open `device`.
 
-    Raises PrivilegesError if the system does not allow it.
+    Raises UserError if the system does not allow it.
     """
     try:
         _call("unshare", _NEW_MOUNTS)
@@ -79,8 +77,8 @@ def give_up(user: pwd.struct_passwd, needed: Sequence[Path], device: Path) -> No
         raise _refused(user, error) from error
 
 
-def _refused(user: pwd.struct_passwd, error: OSError) -> PrivilegesError:
-    return PrivilegesError(
+def _refused(user: pwd.struct_passwd, error: OSError) -> UserError:
+    return UserError(
         f"root cannot become the user {user.pw_name} here ({error.strerror}), and what others let this machine do "
         "must not be done by root: start the worker as an ordinary user"
     )

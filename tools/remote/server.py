@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tools.console import complain
+from tools.cli import complain
 from tools.remote.action import tree
 
 # How long a request may compute. The longest that serve a build write or hash a few gigabytes.

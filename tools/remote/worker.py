@@ -20,10 +20,10 @@ import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from tools.console import complain, standard_output
+from tools import cli
+from tools.console import standard_output
 from tools.remote import action, outputs, privileges, server
 from tools.remote.action import Limits
 
@@ -36,21 +36,15 @@ _SIZE = re.compile(r"[1-9]\d*[KMGT]")
 _STAND_INS = (action.__file__, outputs.__file__)
 
 
-class WorkerError(Exception):
-    """One sentence for the user."""
-
-
-def main(arguments: Sequence[str]) -> int:
+@cli.program("worker", __doc__, status=2)
+def main(parser: cli.Parser, arguments: list[str]) -> int:
     """Runs the worker of the command line; returns its exit status."""
-    options = _parser().parse_args(arguments)
-    try:
-        command = casd(options)
-        become(options)
-        check_sandbox(options.bwrap)
-        folders = [stand_in(options)]
-    except (WorkerError, privileges.PrivilegesError) as error:
-        complain("worker", error)
-        return 2
+    _add_arguments(parser)
+    options = parser.parse_args(arguments)
+    command = casd(options)
+    become(options)
+    check_sandbox(options.bwrap)
+    folders = [stand_in(options)]
     host, port = options.listen
     how = "copies their inputs, because this user may not mount them"
     if may_mount():
@@ -72,7 +66,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def become(options: argparse.Namespace) -> None:
-    """Makes this process an ordinary user's if it is root's; raises PrivilegesError if that is impossible."""
+    """Makes this process an ordinary user's if it is root's; raises UserError if that is impossible."""
     if not privileges.are_needed():
         return
     user = privileges.owner(options.user)
@@ -139,7 +133,7 @@ def stand_in(options: argparse.Namespace) -> Path:
             (folder / name).write_text(f'#!/bin/sh\nexec {program} "$@"\n')
             (folder / name).chmod(0o755)
     except OSError as error:
-        raise WorkerError(f"--store {options.store}: {error.strerror}") from error
+        raise cli.UserError(f"--store {options.store}: {error.strerror}") from error
     return folder
 
 
@@ -153,20 +147,20 @@ def may_mount() -> bool:
 
 
 def casd(options: argparse.Namespace) -> list[str]:
-    """Returns BuildBox's command; raises WorkerError if it could not work here."""
+    """Returns BuildBox's command; raises UserError if it could not work here."""
     try:
         options.store.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkerError(f"--store {options.store}: {error.strerror}") from error
+        raise cli.UserError(f"--store {options.store}: {error.strerror}") from error
     if not os.access(options.store, os.W_OK):
-        raise WorkerError(f"--store {options.store}: this user cannot write there")
+        raise cli.UserError(f"--store {options.store}: this user cannot write there")
     host, port = options.listen
     try:
         socket.create_server((host, port)).close()
     except OSError as error:
         # Behind this, Python repeats the address.
         why = str(error.strerror).partition(" (while")[0]
-        raise WorkerError(
+        raise cli.UserError(
             f"{host}:{port} cannot be listened on ({why}): give another with --listen"
         ) from error
     # On most systems /bin is a link, and a link cannot be mounted.
@@ -187,7 +181,7 @@ def casd(options: argparse.Namespace) -> list[str]:
 
 
 def check_sandbox(bwrap: Path) -> None:
-    """Raises WorkerError if this user cannot put an action into a sandbox."""
+    """Raises UserError if this user cannot put an action into a sandbox."""
     tried = subprocess.run(
         [bwrap, "--unshare-all", "--ro-bind", "/", "/", "/bin/true"],
         stdin=subprocess.DEVNULL,
@@ -195,16 +189,13 @@ def check_sandbox(bwrap: Path) -> None:
         text=True,
     )
     if tried.returncode != 0:
-        raise WorkerError(
+        raise cli.UserError(
             "this machine does not let this user put an action into a sandbox"
             f" ({tried.stderr.strip()}): allow user namespaces (sysctl kernel.unprivileged_userns_clone=1)"
         )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="worker", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def _add_arguments(parser: cli.Parser) -> None:
     # What the target fills in.
     for program in ("bwrap", "casd", "fuse", "run"):
         parser.add_argument(f"--{program}", type=Path, required=True, help=argparse.SUPPRESS)
@@ -256,7 +247,6 @@ def _parser() -> argparse.ArgumentParser:
         default="nobody",
         help="whose programs actions are if root starts the worker (default: nobody)",
     )
-    return parser
 
 
 def _count(text: str) -> int:
@@ -284,8 +274,7 @@ def _bytes(text: str) -> int:
 
 
 def _folder(text: str) -> Path:
-    """Below the folder in which the user typed the command; `bazel run` starts programs elsewhere."""
-    return Path(os.environ.get("BUILD_WORKING_DIRECTORY", ""), Path(text).expanduser()).absolute()
+    return cli.user_path(Path(text).expanduser()).absolute()
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ from typing import Any
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
+from tools.cli import UserError
+
 _PRIVATE = ("--no-show-raw-insn", "--no-leading-headers")
 # Functions of the runtime that every image has. Those of boards/common/probe.h are executed to see whether the hart has
 # an extension. Those of runtime_bm/plan/plan_transfer.c execute vectors only on a hart that has been seen to have them.
@@ -50,10 +52,6 @@ _TYPE = re.compile(r"\be(\d+), m(f?)(\d)\b")
 _WIDENS = re.compile(r"^vf?w|^vfncvt|^vn(sr[al]|clipu?)\.w")
 _TO_WIDE_FLOAT = re.compile(r"^vfwcvt\.f\.xu?\.v$|^vfncvt\.(rtz\.)?xu?\.f\.w$")
 _TO_FLOAT = re.compile(r"^vfwcvt\.(rtz\.)?xu?\.f\.v$|^vfncvt\.f\.xu?\.w$")
-
-
-class IllegalError(Exception):
-    """The image has an instruction that its instruction set lacks; the message is one sentence."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +110,7 @@ def check(image: Path, objdump: str, isa: Isa) -> None:
     """Reads all code of an ELF.
 
     Raises:
-      IllegalError: the instruction set lacks an instruction in it; the message names the function, the mnemonic and
+      UserError: the instruction set lacks an instruction in it; the message names the function, the mnemonic and
         the extension.
     """
     if not isa.march.startswith("rv"):
@@ -129,7 +127,7 @@ def check(image: Path, objdump: str, isa: Isa) -> None:
         name, why = _explained(image, objdump, first.address)
     functions = {each.function for each in illegal}
     more = f"; {len(functions) - 1} more functions have such" if len(functions) > 1 else ""
-    raise IllegalError(
+    raise UserError(
         f"'{first.function}' has {name} at {first.address:#x}, and {isa.name} does not have {why}{more}:"
         " compile that code for the image's instruction set, or build the image for one that has the instruction"
     )

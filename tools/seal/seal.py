@@ -7,7 +7,6 @@ set lacks gets none (instructions.py).
 
 from __future__ import annotations
 
-import argparse
 import struct
 import subprocess
 import sys
@@ -17,7 +16,8 @@ from pathlib import Path
 import numpy as np
 from elftools.elf.elffile import ELFFile
 
-from tools import damaged_elf
+from tools import cli, damaged_elf
+from tools.cli import UserError
 from tools.persistent_worker import persistent_worker
 from tools.seal import instructions
 
@@ -27,10 +27,6 @@ _WORD_BYTES = 4
 
 # bm_check_t: start, end, sum.words, sum.places, guard.
 _ROWS = {32: struct.Struct("<IIQQI4x"), 64: struct.Struct("<QQQQQ")}
-
-
-class SealError(Exception):
-    """The image cannot get checks; the message is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +56,7 @@ def rows(elf: ELFFile) -> list[Row]:
     """Returns the rows of an image, in the order of the linker.
 
     Raises:
-      SealError: a range is not in the image, ends before it starts, or does not consist of words.
+      UserError: a range is not in the image, ends before it starts, or does not consist of words.
     """
     section = elf.get_section_by_name(SECTION)
     if section is None:
@@ -68,19 +64,19 @@ def rows(elf: ELFFile) -> list[Row]:
     row = _ROWS[elf.elfclass]
     # One without data has any size, all zeros.
     if section["sh_type"] != "SHT_PROGBITS":
-        raise SealError(f"{SECTION} has no data: link the image again")
+        raise UserError(f"{SECTION} has no data: link the image again")
     data = section.data()
     if len(data) % row.size:
-        raise SealError(f"{SECTION} has {len(data)} bytes, which are not rows of {row.size}")
+        raise UserError(f"{SECTION} has {len(data)} bytes, which are not rows of {row.size}")
     found = []
     for at in range(0, len(data), row.size):
         start, end, *_ = row.unpack_from(data, at)
         if start % _WORD_BYTES or end % _WORD_BYTES:
-            raise SealError(
+            raise UserError(
                 f"the range {start:#x} to {end:#x} is not aligned to {_WORD_BYTES} bytes"
             )
         if end < start:
-            raise SealError(f"the range {start:#x} to {end:#x} ends before it starts")
+            raise UserError(f"the range {start:#x} to {end:#x} ends before it starts")
         found.append(Row(section["sh_offset"] + at, start, end, _offset(elf, start, end)))
     return found
 
@@ -111,13 +107,13 @@ def _offset(elf: ELFFile, start: int, end: int) -> int:
         first = segment["p_paddr"]
         if first <= start and end <= first + segment["p_filesz"]:
             if segment["p_offset"] + segment["p_filesz"] > elf.stream_len:
-                raise SealError("a segment reaches past the end of the file: link the image again")
+                raise UserError("a segment reaches past the end of the file: link the image again")
             return int(segment["p_offset"] + start - first)
-    raise SealError(f"the range {start:#x} to {end:#x} is not in the image")
+    raise UserError(f"the range {start:#x} to {end:#x} is not in the image")
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="seal", description=__doc__)
+@cli.program("seal", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("linked", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--objdump", required=True, help="LLVM's disassembler")
@@ -129,7 +125,7 @@ def main(args: list[str]) -> int:
     try:
         instructions.check(options.linked, options.objdump, isa)
         seal_file(options.linked, options.out)
-    except (SealError, instructions.IllegalError) as error:
+    except UserError as error:
         return _fail(options.linked, str(error))
     except OSError as error:
         return _fail(Path(error.filename or options.linked), f"{error.strerror}")

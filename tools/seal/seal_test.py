@@ -12,6 +12,7 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
+from tools.cli import UserError
 from tools.seal import seal
 
 # The one segment begins here in the file, runs at one address and is stored at another.
@@ -96,38 +97,38 @@ class SealTest(unittest.TestCase):
 
     def test_what_is_not_stored_is_refused(self) -> None:
         zeros = _STORED + 64 + 40  # behind the code and the row
-        with self.assertRaisesRegex(seal.SealError, "is not in the image"):
+        with self.assertRaisesRegex(UserError, "is not in the image"):
             sealed(image(64, (zeros, zeros + 8)))
         for ends in ((_RUNS, _RUNS + 8), (_STORED - 4, _STORED + 4), (_STORED, _STORED + 0x1000)):
-            with self.assertRaisesRegex(seal.SealError, "is not in the image"):
+            with self.assertRaisesRegex(UserError, "is not in the image"):
                 sealed(image(64, ends))
 
     def test_parts_of_words_are_refused(self) -> None:
         for ends in ((_STORED + 2, _STORED + 8), (_STORED, _STORED + 7)):
-            with self.assertRaisesRegex(seal.SealError, "not aligned to 4 bytes"):
+            with self.assertRaisesRegex(UserError, "not aligned to 4 bytes"):
                 sealed(image(64, ends))
 
     def test_a_range_that_ends_before_it_starts_is_refused(self) -> None:
         for ends in ((_STORED + 8, _STORED + 4), (_STORED + 8, 0)):
-            with self.assertRaisesRegex(seal.SealError, "ends before it starts"):
+            with self.assertRaisesRegex(UserError, "ends before it starts"):
                 sealed(image(64, ends))
 
     def test_what_the_file_does_not_hold_is_refused(self) -> None:
         elf = image(64, (_STORED, _STORED + 8))
         # Where the segment begins in the file: an entry of the program header table.
         far = elf[:72] + (len(elf) - 8).to_bytes(8, "little") + elf[80:]
-        with self.assertRaisesRegex(seal.SealError, "past the end of the file"):
+        with self.assertRaisesRegex(UserError, "past the end of the file"):
             sealed(far)
         # The type of the section: NOBITS.
         header = elf.rindex(struct.pack("<IIQ", 1, 1, 2))
-        with self.assertRaisesRegex(seal.SealError, "has no data"):
+        with self.assertRaisesRegex(UserError, "has no data"):
             sealed(elf[: header + 4] + b"\x08" + elf[header + 5 :])
 
     def test_what_are_no_rows_is_refused(self) -> None:
         # 32 bytes, a row for 32 bits.
         file = ELFFile(io.BytesIO(image(32, (_STORED, _STORED + 8))))
         file.elfclass = 64
-        with self.assertRaisesRegex(seal.SealError, "32 bytes, which are not rows of 40"):
+        with self.assertRaisesRegex(UserError, "32 bytes, which are not rows of 40"):
             seal.rows(file)
 
     def test_a_mistake_is_one_sentence(self) -> None:

@@ -10,15 +10,13 @@ import itertools
 import re
 from dataclasses import dataclass
 
+from tools.cli import UserError
+
 # Lines that declare nothing for a reader: they make a header work.
 _PLUMBING = re.compile(
     r"#(include|ifndef|endif|undef)\b|#define \w+_H_$|BM_EXTERN_C_|BM_ABI_(SIZE|OFFSET)\b|$"
 )
 _ATTRIBUTES = re.compile(r"\b(BM_MUST_USE|BM_NORETURN|static inline|extern)\s+")
-
-
-class HeaderError(Exception):
-    """A declaration that this module cannot read: file, line, and what is there."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def parse(source: str, file: str) -> list[Section]:
     """Returns the sections of a header in order; the first one is the comment about the whole file.
 
     Raises:
-      HeaderError: there is a declaration of an unknown form.
+      UserError: there is a declaration of an unknown form.
     """
     lines = source.splitlines()
     passing = set(re.findall(r"^#undef (\w+)", source, re.MULTILINE))
@@ -113,7 +111,7 @@ def _declaration(text: str, place: str) -> Declaration:
             if kind == "function" and "{" in text:
                 text = text.partition(" {")[0] + ";"
             return Declaration(kind, match[1], text)
-    raise HeaderError(
+    raise UserError(
         f"{place}: no form of declaration that tools/site/c_headers.py knows: {text.splitlines()[0]!r}"
     )
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import unittest
 
-from tools.site.c_headers import HeaderError, names, parse, render
+from tools.cli import UserError
+from tools.site.c_headers import names, parse, render
 
 HEADER = """\
 // Digits. A row a_b * c:
@@ -79,7 +80,7 @@ class HeadersTest(unittest.TestCase):
         self.assertIn("`bm_read` asks \\<here>.", self.page)
 
     def test_what_is_not_recognized_is_an_error_with_its_line(self) -> None:
-        with self.assertRaisesRegex(HeaderError, "x.h:2: .*'union u {'"):
+        with self.assertRaisesRegex(UserError, "x.h:2: .*'union u {'"):
             parse("// X.\nunion u {\n  int a;\n};\n", "x.h")
 
 

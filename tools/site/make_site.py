@@ -6,7 +6,6 @@ of that. A warning of Sphinx's, such as a reference to nothing, is an error.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
@@ -17,11 +16,11 @@ from pathlib import Path
 
 from sphinx.cmd.build import build_main
 
+from tools import cli
 from tools.site import c_headers, starlark_files
 from tools.site.pages import (
     START,
     Group,
-    LinkError,
     Site,
     contents,
     group_page,
@@ -115,7 +114,7 @@ def assemble(
       programs: source file of a program -> its name, and the program.
 
     Raises:
-      LinkError, HeaderError: a page or a header is at fault.
+      UserError: a page or a header is at fault.
     """
     generated: dict[str, str] = {}
     reference: dict[str, str] = {}
@@ -195,9 +194,9 @@ def build(pages: dict[str, str], pictures: dict[str, Path], out: Path) -> int:
     return status
 
 
-def main(args: list[str]) -> int:
+@cli.program("make_site", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     """Entry point; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="make_site", description=__doc__)
     parser.add_argument("--tree", type=Path, required=True, help="its WORKSPACE file")
     parser.add_argument("--contents", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
@@ -212,11 +211,7 @@ def main(args: list[str]) -> int:
     options = parser.parse_args(args)
     tree = options.tree.resolve().parent
     programs = {file: (name, program) for file, name, program in options.program}
-    try:
-        pages, pictures = assemble(tree, files_of(options.contents.read_text()), programs)
-    except (LinkError, c_headers.HeaderError) as error:
-        print(f"make_site: {error}", file=sys.stderr)
-        return 1
+    pages, pictures = assemble(tree, files_of(options.contents.read_text()), programs)
     return build(pages, {name: tree / name for name in pictures}, options.out)
 
 

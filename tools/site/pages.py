@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tools.cli import UserError
+
 # The text of a link that is the file's name: in the site, the page's title takes its place.
 _FILE_NAME = re.compile(r"\[[\w./-]+\.md\](?=\()")
 # A fenced block, code within a line, or the target of a link.
@@ -20,10 +22,6 @@ _OUTSIDE = re.compile(r"[a-z]+:")
 # The page that a reader sees first.
 START = "docs/README.md"
 _LANGUAGES = {"bzl": "starlark", "bazel": "starlark", "c": "c", "h": "c", "py": "python"}
-
-
-class LinkError(Exception):
-    """A page links to nothing: page, link, and what to do."""
 
 
 def is_page(file: str) -> bool:
@@ -91,7 +89,7 @@ class Site:
         }
 
     def rewritten(self, file: str, text: str) -> str:
-        """Returns the text of a page with links that are right in the site; raises LinkError."""
+        """Returns the text of a page with links that are right in the site; raises UserError."""
 
         def replace(match: re.Match[str]) -> str:
             if match[0][0] == "`":
@@ -112,7 +110,7 @@ class Site:
         if path in self.files and is_page(path):
             return f"/{page_of(path)}.md{anchor}"
         if path not in self.files and path not in self._folders:
-            raise LinkError(f"{file} links to {link}: there is no {path} in the source tree")
+            raise UserError(f"{file} links to {link}: there is no {path} in the source tree")
         if path.endswith(".svg"):
             self.pictures.add(path)
             return f"/{path}"

@@ -2,16 +2,8 @@ from __future__ import annotations
 
 import unittest
 
-from tools.site.pages import (
-    Group,
-    LinkError,
-    Site,
-    contents,
-    group_page,
-    is_listed,
-    page_of,
-    show_file,
-)
+from tools.cli import UserError
+from tools.site.pages import Group, Site, contents, group_page, is_listed, page_of, show_file
 
 FILES = frozenset(
     {
@@ -69,7 +61,7 @@ class LinksTest(unittest.TestCase):
 
     def test_a_link_to_nothing_is_an_error(self) -> None:
         with self.assertRaisesRegex(
-            LinkError, r"docs/how-to/main.md links to gone.md: there is no"
+            UserError, r"docs/how-to/main.md links to gone.md: there is no"
         ):
             self.rewritten("[x](gone.md)")
 

@@ -9,14 +9,13 @@ examples:
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 from rich.table import Table
 
-from tools import console
+from tools import cli, console
 from tools.suite import timing, variety
 
 # Below the workspace's folder.
@@ -28,17 +27,9 @@ _LEAST = 3.0
 _ROWS = 25
 
 
-class SuiteError(Exception):
-    """One sentence for the user."""
-
-
-def _workspace() -> Path:
-    return Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", "."))
-
-
 def _time(options: argparse.Namespace) -> int:
     summary = timing.summarize(timing.read(options.profile))
-    file = _workspace() / _SUMMARY
+    file = cli.workspace() / _SUMMARY
     before = timing.parse(file.read_text()) if file.is_file() else timing.parse("")
     for part, names in summary.items():
         _show(part, names, before[part])
@@ -68,7 +59,7 @@ def _pairs(options: argparse.Namespace) -> int:
     rules = f'kind("^({variety.KINDS}) rule$", deps({tests}, 6))'
     described = variety.read(_query(rules, "--output=streamed_jsonproto"))
     found = variety.pairs(variety.runs(_query(tests).splitlines(), described))
-    file = _workspace() / _PAIRS
+    file = cli.workspace() / _PAIRS
     before = file.read_text().splitlines() if file.is_file() else []
     lost = sorted(set(before) - set(found))
     new = sorted(set(found) - set(before))
@@ -83,20 +74,18 @@ def _pairs(options: argparse.Namespace) -> int:
 
 
 def _query(query: str, *options: str) -> str:
-    """Returns what Bazel answers; raises SuiteError if it does not."""
+    """Returns what Bazel answers; raises UserError if it does not."""
     command = ["tools/bazel", "query", "--noimplicit_deps", *options, query]
-    done = subprocess.run(command, cwd=_workspace(), capture_output=True, text=True)
+    done = subprocess.run(command, cwd=cli.workspace(), capture_output=True, text=True)
     if done.returncode != 0:
-        raise SuiteError(
+        raise cli.UserError(
             f"Bazel does not know these targets: {done.stderr.strip().splitlines()[-1]}"
         )
     return done.stdout
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="suite", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("suite", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     commands = parser.add_subparsers(required=True)
     times = commands.add_parser("time", help="seconds by kind of action, package and test")
     times.add_argument(
@@ -112,12 +101,8 @@ def main(args: list[str]) -> int:
     pairs.add_argument("--update", action="store_true", help=f"write {_PAIRS}")
     pairs.set_defaults(run=_pairs)
     options = parser.parse_args(args)
-    try:
-        status: int = options.run(options)
-        return status
-    except (SuiteError, timing.ProfileError) as error:
-        console.complain("suite", error)
-        return 1
+    status: int = options.run(options)
+    return status
 
 
 if __name__ == "__main__":

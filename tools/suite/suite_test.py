@@ -9,8 +9,9 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from tools.cli import UserError
 from tools.suite import timing, variety
-from tools.suite.timing import Cost, ProfileError
+from tools.suite.timing import Cost
 
 
 def event(mnemonic: str, target: str, seconds: float) -> dict[str, Any]:
@@ -59,20 +60,20 @@ class Time(unittest.TestCase):
         self.assertEqual(timing.changes(before, after), [("c", 3.0), ("b", -1.0), ("a", 0.5)])
 
     def test_what_is_no_profile_is_refused(self) -> None:
-        with self.assertRaisesRegex(ProfileError, "cannot be read: No such file"):
+        with self.assertRaisesRegex(UserError, "cannot be read: No such file"):
             timing.read(self.file)
         for data in (b"", b"\x1f\x8b broken", b"[1]", b"{}"):
             self.file.write_bytes(data)
-            with self.assertRaises(ProfileError):
+            with self.assertRaises(UserError):
                 timing.read(self.file)
-        with self.assertRaisesRegex(ProfileError, "make it with --config=profile"):
+        with self.assertRaisesRegex(UserError, "make it with --config=profile"):
             self.read([{"cat": "action processing", "dur": 1, "args": {"mnemonic": "BmRun"}}])
-        with self.assertRaisesRegex(ProfileError, "no actions"):
+        with self.assertRaisesRegex(UserError, "no actions"):
             self.read(PROFILE[:1])
 
     def test_what_is_no_summary_is_refused(self) -> None:
         for line in ("kind A 1", "kind A one 2.0", "size A 1 2.0"):
-            with self.assertRaisesRegex(ProfileError, "line 1 is not"):
+            with self.assertRaisesRegex(UserError, "line 1 is not"):
                 timing.parse(line)
 
 

@@ -10,15 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.cli import UserError
+
 # The parts of a summary, in its order.
 KIND, PACKAGE, TEST = "kind", "package", "test"
 
 _TESTS = "TestRunner"
 _MICROSECONDS = 1e6
-
-
-class ProfileError(Exception):
-    """One sentence for the user."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ def read(path: Path) -> list[Action]:
     """Returns the actions of a profile that `tools/bazel ... --config=profile --profile=FILE` wrote.
 
     Raises:
-      ProfileError: the file is no such profile, or does not name targets.
+      UserError: the file is no such profile, or does not name targets.
     """
     try:
         data = path.read_bytes()
@@ -60,15 +58,15 @@ def read(path: Path) -> list[Action]:
             if event.get("cat") == "action processing"
         ]
     except OSError as error:
-        raise ProfileError(f"{path} cannot be read: {error.strerror}") from error
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, EOFError, zlib.error) as error:
-        raise ProfileError(f"{path} is no profile of a finished build") from error
+        raise UserError(f"{path} is no profile of a finished build") from error
     except (KeyError, TypeError) as error:
-        raise ProfileError(
+        raise UserError(
             f"{path} does not say which targets its actions are of: make it with --config=profile"
         ) from error
     if not found:
-        raise ProfileError(f"{path} has no actions: all results were there already")
+        raise UserError(f"{path} has no actions: all results were there already")
     return found
 
 
@@ -99,7 +97,7 @@ def lines(summary: Summary, least: float) -> list[str]:
 
 
 def parse(text: str) -> Summary:
-    """Reads what lines() returned; raises ProfileError for anything else."""
+    """Reads what lines() returned; raises UserError for anything else."""
     summary: Summary = {part: {} for part in (KIND, PACKAGE, TEST)}
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("#") or not line:
@@ -108,7 +106,7 @@ def parse(text: str) -> Summary:
             part, name, count, seconds = line.split()
             summary[part][name] = Cost(int(count), float(seconds))
         except (ValueError, KeyError) as error:
-            raise ProfileError(f"line {number} is not `PART NAME COUNT SECONDS`: {line}") from error
+            raise UserError(f"line {number} is not `PART NAME COUNT SECONDS`: {line}") from error
     return summary
 
 

@@ -30,7 +30,7 @@ class Comparison:
         """Calls an entry point on both sides; returns the target's run.
 
         Raises:
-          DataError: the entry point has loops or branches.
+          UserError: the entry point has loops or branches.
           ServiceError: one of the sides does not do it.
         """
         entries = [layers.entry(report, name) for _, report in self._sides]

@@ -14,7 +14,7 @@ import numpy as np
 from bmc import artifacts
 from bmc.artifacts import ImportedModel
 from bmc.dtype import Array
-from tools.validate.samples import DataError
+from tools.cli import UserError
 
 # As in the build: frameworks look for a home folder and model hubs.
 _ENV = {"HF_HUB_OFFLINE": "1", "HOME": "/nonexistent", "PYTHONHASHSEED": "0"}
@@ -30,7 +30,7 @@ def answers(importer: Sequence[str], inputs: Mapping[str, Array]) -> ImportedMod
       inputs: the arrays of a file for `bmc import --inputs`.
 
     Raises:
-      DataError: the framework refuses the inputs.
+      UserError: the framework refuses the inputs.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -44,5 +44,5 @@ def answers(importer: Sequence[str], inputs: Mapping[str, Array]) -> ImportedMod
         )
         if done.returncode:
             print(done.stdout.decode("utf-8", "replace"), end="", file=sys.stderr)
-            raise DataError("the framework did not compute these inputs; what it said is above")
+            raise UserError("the framework did not compute these inputs; what it said is above")
         return artifacts.load(out)

@@ -13,8 +13,8 @@ import numpy as np
 from bmc import artifacts
 from bmc.artifacts import GoldenCall, ImportedModel, Signature, TensorInfo
 from bmc.dtype import Array
+from tools.cli import UserError
 from tools.validate import framework, samples
-from tools.validate.samples import DataError
 
 Case = tuple[Array, ...]
 
@@ -69,7 +69,7 @@ def read(chosen: dict[str, Any], options: Options) -> Job:
       chosen: what bm_validate writes about the model.
 
     Raises:
-      DataError: the data do not fit the model, or the framework refuses them.
+      UserError: the data do not fit the model, or the framework refuses them.
     """
     model = artifacts.load(Path(chosen["imported"]))
     numbers = [_entry(model, name) for name in options.entries] or [0]
@@ -94,7 +94,7 @@ def read(chosen: dict[str, Any], options: Options) -> Job:
     calls = of_sample * count
     of = tuple(sample for sample in range(count) for _ in of_sample)
     if labels is not None and len(calls) != count:
-        raise DataError(
+        raise UserError(
             "labels are for one call per sample, and a sample has several: leave them out"
         )
     if labels is not None:
@@ -116,7 +116,7 @@ def _entry(model: ImportedModel, name: str) -> int:
         if signature.name == name:
             return number
     names = ", ".join(signature.name for signature in model.signatures)
-    raise DataError(f"the model has no entry point {name}: it has {names}")
+    raise UserError(f"the model has no entry point {name}: it has {names}")
 
 
 def _files(
@@ -145,7 +145,7 @@ def _in_order(parts: Sequence[Sequence[Array]], count: int) -> tuple[Case, ...]:
 def _check_types(infos: Sequence[TensorInfo], arrays: Sequence[Array]) -> None:
     for info, array in zip(infos, arrays, strict=True):
         if array.dtype != np.dtype(info.dtype.numpy):
-            raise DataError(
+            raise UserError(
                 f"{info.name} is {array.dtype}, and the model takes {info.describe()}: without --expected,"
                 " the framework quantizes it; with it, give what the model takes"
             )
@@ -156,12 +156,12 @@ def _check_expected(
 ) -> None:
     found = len(want[0][0])
     if found < count:
-        raise DataError(
+        raise UserError(
             f"{options.expected} has {found} samples and {options.data} {count}: give the expected"
             " outputs of each"
         )
     if [part[0].shape[1] for part in want] != list(steps):
-        raise DataError(
+        raise UserError(
             f"{options.expected} has other numbers of steps than {options.data}: give the expected"
             " outputs of each step"
         )

@@ -16,9 +16,9 @@ import numpy as np
 
 from bmc import answers, dtype
 from bmc.dtype import Array, DType
+from tools.cli import UserError
 from tools.debug import npy
 from tools.debug.tolerance import Tolerance
-from tools.validate.samples import DataError
 from tools.validate.service import Stop
 
 # bm_plan_binding_t.region.
@@ -62,11 +62,11 @@ def entry(report: dict[str, Any], name: str) -> Entry:
     """Reads an entry point from report.json.
 
     Raises:
-      DataError: it has loops or branches.
+      UserError: it has loops or branches.
     """
     found = next(entry for entry in report["entries"] if entry["name"] == name)
     if found["driver"]:
-        raise DataError(
+        raise UserError(
             f"{report['name']} has loops or branches in {name}, so it does not stop after each layer:"
             " leave out --per-layer, or compare with `.bisect` instead of `.validate`"
         )

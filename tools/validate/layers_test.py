@@ -11,10 +11,10 @@ import numpy as np
 from rich.console import Console
 
 from bmc.dtype import Array, DType
+from tools.cli import UserError
 from tools.debug.tolerance import Tolerance
 from tools.validate import layers, page
 from tools.validate.layers import Growth, Step
-from tools.validate.samples import DataError
 from tools.validate.service import Stop
 
 _CLOSE = Tolerance(1e-5, 1e-5)
@@ -62,7 +62,7 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(
             entry.steps, (Step(Stop(2, 0, 68, 12), "m.py:3", "conv", DType.I16, (2, 3)),)
         )
-        with self.assertRaisesRegex(DataError, "net has loops or branches in main"):
+        with self.assertRaisesRegex(UserError, "net has loops or branches in main"):
             layers.entry(report(driver=True), "main")
 
     def test_a_layer_is_paired_from_its_end(self) -> None:

@@ -18,7 +18,7 @@ class ProgramLink:
     """A program whose standard input and output are the line."""
 
     def __init__(self, argv: Sequence[str], path_tools: Sequence[str]) -> None:
-        """Starts it; raises EmulatorError if that is impossible."""
+        """Starts it; raises UserError if that is impossible."""
         self._program = process.start(argv, process.with_tools(path_tools), stdin=subprocess.PIPE)
         assert self._program.stdout is not None
         self._selector = selectors.DefaultSelector()
@@ -55,7 +55,7 @@ class PortLink:
     """A board's console."""
 
     def __init__(self, port: str, baud: int) -> None:
-        """Opens the port; raises FlashError if that is impossible."""
+        """Opens the port; raises UserError if that is impossible."""
         self._line = SerialLine(port, baud, recovery="{port} vanished: plug it in and start again")
 
     def read(self, seconds: float) -> bytes:

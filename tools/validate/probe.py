@@ -12,8 +12,9 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from tools.cli import UserError
 from tools.debug import target
-from tools.debug.program import DebugError, Program
+from tools.debug.program import Program
 from tools.validate.frames import FRAME_BYTES
 
 # runtime_bm/app/service_probe_main.c.
@@ -30,7 +31,7 @@ class ProbeLink:
     """Firmware that OpenOCD has loaded and started; it must close."""
 
     def __init__(self, program: Program) -> None:
-        """Loads and starts the program; raises DebugError if that is impossible."""
+        """Loads and starts the program; raises UserError if that is impossible."""
         self._mailbox = _address(Path(program.elf))
         self._deadline = program.deadline
         self._pending = b""
@@ -65,7 +66,7 @@ class ProbeLink:
         end = time.monotonic() + self._deadline
         while not self._halted_put(data):
             if time.monotonic() > end:
-                raise DebugError(
+                raise UserError(
                     f"the target took no bytes for {self._deadline:g} s: it may have trapped, which its"
                     " console says"
                 )
@@ -83,7 +84,7 @@ class ProbeLink:
         """Fetches what the target has sent; returns how many bytes it still has to take."""
         written, sent = self._words(self._mailbox, 2)
         if sent > FRAME_BYTES:
-            raise DebugError(
+            raise UserError(
                 f"the target says that it sent {sent} bytes, and an answer has at most {FRAME_BYTES}:"
                 " its memory is damaged, so start again"
             )
@@ -127,7 +128,7 @@ class ProbeLink:
             raise _silent(error) from error
         text = answer[:-1].decode("utf-8", "replace")
         if text.startswith(_FAILED):
-            raise DebugError(
+            raise UserError(
                 f"OpenOCD does not reach the target ({text.removeprefix(_FAILED).strip()}): {_ADVICE}"
             )
         return text
@@ -150,8 +151,8 @@ def _connected(port: int, deadline: float) -> socket.socket:
         raise _silent(error) from error
 
 
-def _silent(error: OSError) -> DebugError:
-    return DebugError(f"OpenOCD does not answer ({error}): {_ADVICE}")
+def _silent(error: OSError) -> UserError:
+    return UserError(f"OpenOCD does not answer ({error}): {_ADVICE}")
 
 
 def _address(elf: Path) -> int:
@@ -160,4 +161,4 @@ def _address(elf: Path) -> int:
             if isinstance(section, SymbolTableSection):
                 for symbol in section.get_symbol_by_name(_MAILBOX) or []:
                     return int(symbol["st_value"])
-    raise DebugError(f"{elf} is no service firmware for a probe: it has no {_MAILBOX}")
+    raise UserError(f"{elf} is no service firmware for a probe: it has no {_MAILBOX}")

@@ -16,8 +16,9 @@ import numpy as np
 from elftools.elf.elffile import ELFFile
 
 from bmc import artifacts
+from tools.cli import UserError
 from tools.debug import target_case
-from tools.debug.program import DebugError, Program
+from tools.debug.program import Program
 from tools.validate.probe import ProbeLink
 
 _PROBED = Path(os.environ["PROBED"])
@@ -56,9 +57,7 @@ class LinkTest(unittest.TestCase):
         self.assertEqual(self.link.read(0.1), b"")
         os.kill(_openocd()[0], signal.SIGKILL)
         for attempt in (lambda: self.link.read(1), lambda: self.link.write(b"a")):
-            with self.assertRaisesRegex(
-                DebugError, r"^OpenOCD does not answer \(.*\): check probe"
-            ):
+            with self.assertRaisesRegex(UserError, r"^OpenOCD does not answer \(.*\): check probe"):
                 attempt()
 
     def test_what_a_target_claims_to_have_sent_has_a_bound(self) -> None:
@@ -68,7 +67,7 @@ class LinkTest(unittest.TestCase):
         port = _openocd()[1]
         _tcl(port, f"halt; write_memory {mailbox['st_value'] + 4:#x} 32 0xffffffff; resume")
         with self.assertRaisesRegex(
-            DebugError, "says that it sent 4294967295 bytes, and an answer has at most 1034"
+            UserError, "says that it sent 4294967295 bytes, and an answer has at most 1034"
         ):
             self.link.read(60)
         # It runs on.

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from bmc.artifacts import Signature
 from bmc.dtype import Array
+from tools.cli import UserError
 from tools.validate import measures, page
 from tools.validate.job import Case, Job
 from tools.validate.measures import Output
-from tools.validate.samples import DataError
 from tools.validate.service import Run
 
 _KEPT = 10
@@ -32,7 +32,7 @@ def report(job: Job, runs: Sequence[Run], worst: Path | None, out: Console) -> i
       The exit status: 1 if one of them is outside of the model's tolerance.
 
     Raises:
-      DataError: `worst` cannot be written.
+      UserError: `worst` cannot be written.
     """
     got = [_arrays(run, job.signature(index)) for index, run in enumerate(runs)]
     groups = {
@@ -135,4 +135,4 @@ def _save(path: Path, job: Job, got: Sequence[Case], chosen: dict[int, list[int]
     try:
         np.savez(path, **arrays)  # type: ignore[arg-type]
     except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}") from error
+        raise UserError(f"{path} cannot be written: {error.strerror}") from error

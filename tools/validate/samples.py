@@ -11,16 +11,13 @@ import numpy as np
 
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array, why_unreadable
+from tools.cli import UserError
 
 # Name of the labels in a file of inputs.
 LABELS = "labels"
 
 # What the arrays of an archive may take.
 _MOST_BYTES = 4 << 30
-
-
-class DataError(Exception):
-    """The user's data do not fit; the message is one sentence for the user."""
 
 
 def read_parts(
@@ -41,7 +38,7 @@ def read_parts(
       For each part, arrays whose axes are samples, steps, and those of the tensor.
 
     Raises:
-      DataError: the file or its arrays do not fit.
+      UserError: the file or its arrays do not fit.
     """
     arrays = _load(path)
     labels = arrays.pop(LABELS, None)
@@ -54,7 +51,7 @@ def read_parts(
         found.append(_part(path, mine, tensors, sequences))
     counts = {len(array) for part in found for array in part}
     if len(counts) != 1 or counts == {0}:
-        raise DataError(
+        raise UserError(
             f"{path} has {' and '.join(map(str, sorted(counts)))} samples: every array needs the same"
             " number, at least one"
         )
@@ -67,21 +64,21 @@ def _part(
     path: Path, arrays: dict[str, Array], tensors: Sequence[TensorInfo], sequences: bool
 ) -> list[Array]:
     if not tensors:
-        raise DataError(f"an entry point without inputs has no samples, so {path} is not for it")
+        raise UserError(f"an entry point without inputs has no samples, so {path} is not for it")
     names = [tensor.name for tensor in tensors]
     if set(arrays) == set(names):
         found = [arrays[name] for name in names]
     elif len(arrays) == len(names):
         found = list(arrays.values())
     else:
-        raise DataError(
+        raise UserError(
             f"{path} has the arrays {', '.join(arrays) or 'none'}, and the model takes"
             f" {_described(tensors)}: save one array for each, by these names"
         )
     own = [_samples(path, array, t, sequences) for array, t in zip(found, tensors, strict=True)]
     steps = {array.shape[1] for array in own}
     if len(steps) != 1 or steps == {0}:
-        raise DataError(
+        raise UserError(
             f"{path} has {' and '.join(map(str, sorted(steps)))} steps: every array of an entry point"
             " needs the same number, at least one"
         )
@@ -89,16 +86,16 @@ def _part(
 
 
 def read_labels(path: Path, count: int) -> Array:
-    """Reads the class of each sample from an .npy file; raises DataError."""
+    """Reads the class of each sample from an .npy file; raises UserError."""
     arrays = _load(path)
     if len(arrays) != 1:
-        raise DataError(f"{path} has {len(arrays)} arrays: save one, with the class of each sample")
+        raise UserError(f"{path} has {len(arrays)} arrays: save one, with the class of each sample")
     return check_labels(path, next(iter(arrays.values())), count)
 
 
 def check_labels(path: Path, labels: Array, count: int) -> Array:
     if labels.dtype.kind not in "iu" or labels.shape != (count,):
-        raise DataError(
+        raise UserError(
             f"the labels in {path} are {_shape(labels)} and there are {count} samples: give an array"
             f" of {count} integers, the class of each sample"
         )
@@ -113,16 +110,16 @@ def check_classes(labels: Array, scores: TensorInfo) -> Array:
       scores: the model's first output, a score for each class.
 
     Raises:
-      DataError: there is no score for a label.
+      UserError: there is no score for a label.
     """
     classes = scores.shape[-1] if scores.shape else 1
     if classes < 2 or classes != math.prod(scores.shape):
-        raise DataError(
+        raise UserError(
             f"the output {scores.describe()} is not a score for each class: leave the labels out"
         )
     wrong = np.flatnonzero((labels < 0) | (labels >= classes))
     if wrong.size:
-        raise DataError(
+        raise UserError(
             f"the label of sample {wrong[0]} is {labels[wrong[0]]}, and the model has the classes 0 to"
             f" {classes - 1}: correct it, or leave the sample out"
         )
@@ -131,7 +128,7 @@ def check_classes(labels: Array, scores: TensorInfo) -> Array:
 
 def _load(path: Path) -> dict[str, Array]:
     if path.exists() and not path.is_file():
-        raise DataError(f"{path} is no file: save the arrays with numpy.savez or numpy.save")
+        raise UserError(f"{path} is no file: save the arrays with numpy.savez or numpy.save")
     try:
         if zipfile.is_zipfile(path):
             _check_size(path)
@@ -140,15 +137,15 @@ def _load(path: Path) -> dict[str, Array]:
             return {"": file}
         with file:
             arrays = {name: file[name] for name in file.files}
-    except DataError:
+    except UserError:
         raise
     except Exception as error:  # NumPy and zipfile raise all kinds for what they did not write.
-        raise DataError(
+        raise UserError(
             f"{path} cannot be read ({why_unreadable(error)}): save it with numpy.savez or numpy.save"
         ) from error
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):  # another file in the archive
-            raise DataError(f"{name} in {path} is no array: save it with numpy.savez")
+            raise UserError(f"{name} in {path} is no array: save it with numpy.savez")
     return arrays
 
 
@@ -157,7 +154,7 @@ def _check_size(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         size = sum(item.file_size for item in archive.infolist())
     if size > _MOST_BYTES:
-        raise DataError(
+        raise UserError(
             f"{path} unpacks to {size:,} bytes, more than {_MOST_BYTES:,}: give fewer samples"
         )
 
@@ -170,7 +167,7 @@ def _samples(path: Path, array: Array, tensor: TensorInfo, sequences: bool) -> A
             steps = array.shape[1] if sequences else 1
             return _typed(path, array.reshape(len(array), steps, *shape), tensor)
     first = "axes count samples and steps" if sequences else "axis counts samples"
-    raise DataError(
+    raise UserError(
         f"{tensor.name} in {path} is {_shape(array)}, and the model takes {tensor.describe()}: the first"
         f" {first}, and the others are those of the model"
     )
@@ -189,7 +186,7 @@ def _typed(path: Path, array: Array, tensor: TensorInfo) -> Array:
         cast = array.astype(wanted)
         if (cast == array).all():
             return cast
-    raise DataError(
+    raise UserError(
         f"{tensor.name} in {path} is {array.dtype}, and the model takes {tensor.describe()}: convert it"
         " as you did for training"
     )

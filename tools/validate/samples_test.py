@@ -12,8 +12,8 @@ import numpy as np
 
 from bmc.artifacts import TensorInfo
 from bmc.dtype import DType
+from tools.cli import UserError
 from tools.validate import samples
-from tools.validate.samples import DataError
 
 _IMAGE = TensorInfo("image", DType.F32, (1, 2, 3))
 _STEP = TensorInfo("step", DType.I32, ())
@@ -63,9 +63,9 @@ class SamplesTest(unittest.TestCase):
             ({"step.image": image, "step.step": step, "fill.code": code[:4]}, "4 and 5 samples"),
             ({"image": image, "step": step, "code": code}, "has the arrays none"),
         ):
-            with self.subTest(message), self.assertRaisesRegex(DataError, message):
+            with self.subTest(message), self.assertRaisesRegex(UserError, message):
                 samples.read_parts(self.saved(**arrays), parts, True)
-        with self.assertRaisesRegex(DataError, "axes count samples and steps"):
+        with self.assertRaisesRegex(UserError, "axes count samples and steps"):
             samples.read_parts(self.saved(code=code[:, 0]), [("fill", (_CODE,))], True)
 
     def test_floats_for_integers_are_left_to_the_framework(self) -> None:
@@ -98,14 +98,14 @@ class SamplesTest(unittest.TestCase):
             ),
         ]
         for path, message in cases:
-            with self.subTest(message), self.assertRaisesRegex(DataError, message):
+            with self.subTest(message), self.assertRaisesRegex(UserError, message):
                 samples.read_parts(path, [("main", (_IMAGE, _STEP))], False)
 
     def test_pickled_objects_are_not_executed(self) -> None:
         path = self.folder / "x.npy"
         np.save(path, np.array([object()]), allow_pickle=True)
         with self.assertRaisesRegex(
-            DataError, r"cannot be read \(it has Python objects, or nothing of"
+            UserError, r"cannot be read \(it has Python objects, or nothing of"
         ):
             samples.read_parts(path, [("main", (_IMAGE,))], False)
         # NumPy repeats a number of 5,000 digits.
@@ -113,7 +113,7 @@ class SamplesTest(unittest.TestCase):
             f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({'9' * 5000},), }}\n".encode()
         )
         path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
-        with self.assertRaisesRegex(DataError, r"^.{,400}$"):
+        with self.assertRaisesRegex(UserError, r"^.{,400}$"):
             samples.read_parts(path, [("main", (_IMAGE,))], False)
 
     def test_doubles_too_large_for_floats_are_infinite(self) -> None:
@@ -127,7 +127,7 @@ class SamplesTest(unittest.TestCase):
         path = self.folder / "labels.npy"
         np.save(path, np.array([3, 1]))
         self.assertEqual(samples.read_labels(path, 2).tolist(), [3, 1])
-        with self.assertRaisesRegex(DataError, "there are 3 samples"):
+        with self.assertRaisesRegex(UserError, "there are 3 samples"):
             samples.read_labels(path, 3)
 
     def test_a_label_has_a_score(self) -> None:
@@ -136,11 +136,11 @@ class SamplesTest(unittest.TestCase):
         self.assertEqual((found.dtype, found.tolist()), (np.int64, [0, 3]))
         for label, dtype in ((-1, np.int8), (4, np.int64), (2**63, np.uint64), (10**12, np.int64)):
             with self.assertRaisesRegex(
-                DataError, f"of sample 1 is {label}, and .* classes 0 to 3"
+                UserError, f"of sample 1 is {label}, and .* classes 0 to 3"
             ):
                 samples.check_classes(np.array([2, label], dtype), scores)
         for shape in ((), (1,), (2, 4)):
-            with self.assertRaisesRegex(DataError, "not a score for each class"):
+            with self.assertRaisesRegex(UserError, "not a score for each class"):
                 samples.check_classes(np.array([0]), TensorInfo("y", DType.F32, shape))
 
     def test_files_that_claim_what_they_have_not(self) -> None:
@@ -152,7 +152,7 @@ class SamplesTest(unittest.TestCase):
             header = {"descr": "<i8", "fortran_order": False, "shape": (10**12,)}
             np.lib.format.write_array_header_1_0(file, header)
         for path, message in ((text, "labels in .* is no array"), (huge, "cannot be read")):
-            with self.assertRaisesRegex(DataError, message):
+            with self.assertRaisesRegex(UserError, message):
                 samples.read_labels(path, 3)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from bmc.names import printable
+from tools.cli import UserError
 from tools.validate.frames import FRAME_BYTES, PAYLOAD_BYTES, Frame, Reader, encode
 
 # Kinds of requests: runtime_bm/app/service.h.
@@ -22,7 +23,7 @@ _FIRST_PATIENCE_SECONDS = 0.5
 _ENDS = ("BM1 TRAP", "BM1 ERROR")
 
 
-class ServiceError(Exception):
+class ServiceError(UserError):
     """The target does not do what it is asked; the message is one sentence for the user."""
 
 

@@ -36,8 +36,7 @@ def service(
     What is at a port must answer within `greeting` seconds.
 
     Raises:
-      DebugError, EmulatorError, FlashError: the probe, the program or the port cannot be used.
-      ServiceError: there is neither, or no service answers at the port.
+      UserError: the probe, the program or the port cannot be used, there is neither, or no service answers at the port.
     """
     if session["probe"]:
         return _connected(ProbeLink(Program.of(session["probe"], port)), session["deadline"])
@@ -54,7 +53,7 @@ def service(
 def program(
     argv: Sequence[str], path_tools: Sequence[str], deadline: float
 ) -> contextlib.AbstractContextManager[Service]:
-    """Gives the service of a program, which ends with the context; raises EmulatorError."""
+    """Gives the service of a program, which ends with the context; raises UserError."""
     return _connected(ProgramLink(argv, path_tools), deadline)
 
 

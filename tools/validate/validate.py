@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,38 +23,32 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from bmc import artifacts
-from tools import console
-from tools.debug.program import DebugError
-from tools.emulate.process import EmulatorError
-from tools.flash.errors import FlashError
+from tools import cli, console
 from tools.validate import job as jobs
 from tools.validate import page, results, serve, sessions
 from tools.validate.comparison import Comparison
 from tools.validate.job import Job, Options
-from tools.validate.samples import DataError
-from tools.validate.service import Run, Service, ServiceError
+from tools.validate.service import Run, Service
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="validate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("validate", __doc__, status=2)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--session", type=Path, required=True, help=argparse.SUPPRESS)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     what.add_argument(
         "--data",
-        type=_user_path,
+        type=cli.user_path,
         metavar="FILE",
         help=".npz with an array for each input (and labels, if there are any), or .npy of the only input;"
         " samples along the first axis",
     )
     parser.add_argument(
-        "--labels", type=_user_path, metavar="FILE", help=".npy with the class of each sample"
+        "--labels", type=cli.user_path, metavar="FILE", help=".npy with the class of each sample"
     )
     parser.add_argument(
         "--expected",
-        type=_user_path,
+        type=cli.user_path,
         metavar="FILE",
         help=".npz with an array for each output; without it, the model's framework computes them",
     )
@@ -92,7 +85,7 @@ def main(args: list[str]) -> int:
     )
     parser.add_argument(
         "--worst",
-        type=_user_path,
+        type=cli.user_path,
         metavar="FILE",
         help="file for the samples with the largest errors, as .npz: index, inputs, target's and expected outputs",
     )
@@ -102,17 +95,9 @@ def main(args: list[str]) -> int:
         if options.serve:
             return _serve(session, options)
         return _validate(session, options, console.standard_output())
-    except (DataError, DebugError, EmulatorError, FlashError, ServiceError) as error:
-        console.complain("validate", error)
-        return 2
     except KeyboardInterrupt:
         print("validate: stopped before the first sample was done", file=sys.stderr)
         return 2
-
-
-def _user_path(text: str) -> Path:
-    # Relative to where the user typed the command.
-    return Path(os.environ.get("BUILD_WORKING_DIRECTORY", ""), text)
 
 
 def _serve(session: dict[str, Any], options: argparse.Namespace) -> int:
@@ -155,7 +140,7 @@ def _reference(session: dict[str, Any], index: int) -> dict[str, Any]:
     """Returns how to run this machine's build, and the report of a model in it."""
     reference = session["reference"]
     if reference is None:
-        raise DataError(
+        raise cli.UserError(
             "--per-layer compares a target with this machine: use it without `.host` in the target's name"
         )
     report = json.loads(Path(reference["reports"][index]).read_text())
@@ -166,7 +151,7 @@ def _choose(models: Sequence[dict[str, Any]], name: str) -> tuple[int, dict[str,
     for index, model in enumerate(models):
         if name in ("", model["name"]):
             return index, model
-    raise DataError(
+    raise cli.UserError(
         f"the firmware has no model {name}: it has {', '.join(m['name'] for m in models)}"
     )
 

@@ -5,12 +5,13 @@ Folders stay as they are in the Python packages, because some files include othe
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
 import litex.soc.cores.cpu
 from litex import get_data_mod
+
+from tools import cli
 
 # What LiteX's makefiles compile, but for drivers of devices that no system here has.
 BIOS = {
@@ -62,8 +63,8 @@ def named(root: Path, folders: dict[str, list[str]]) -> list[Path]:
     return [root / folder / f"{name}.c" for folder, names in folders.items() for name in names]
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="bios_sources", description=__doc__)
+@cli.program("bios_sources", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--cpu", required=True, help="a CPU that LiteX knows")
     parser.add_argument(
         "--out", type=Path, required=True, help="folder for C, assembly and headers"

@@ -6,12 +6,13 @@ register ends the run; on a board, a reset does.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from tools import cli
 
 BOARD_C = """\
 // Written by describe.py from LiteX's csr.json.
@@ -82,10 +83,6 @@ RESET_REGION = "\n#define BM_RESET_REGION reset\n"
 ALIGNMENT = 256
 
 
-class DescribeError(Exception):
-    """csr.json lacks something; the text is for the user."""
-
-
 def has_exit(soc: dict[str, Any]) -> bool:
     """Whether a register ends the run: the system is one for a simulator."""
     return "exit_status" in soc["csr_registers"]
@@ -100,13 +97,13 @@ def header(soc: dict[str, Any]) -> str:
 def device_base(soc: dict[str, Any], name: str) -> int:
     """Returns the address of a device's registers, on the bus or among LiteX's control and status registers.
 
-    Raises DescribeError if there is none of that name.
+    Raises UserError if there is none of that name.
     """
     if name in soc["memories"]:
         return soc["memories"][name]["base"]
     if name in soc["csr_bases"]:
         return soc["csr_bases"][name]
-    raise DescribeError(
+    raise cli.UserError(
         f"the system has no device '{name}': its add_to(soc, name) must add a bus slave or a CSR module of that name"
     )
 
@@ -183,8 +180,8 @@ def board(
     return json.dumps(facts, indent=2) + "\n"
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="describe", description=__doc__)
+@cli.program("describe", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--csr", type=Path, required=True, help="csr.json")
     parser.add_argument("--name", required=True, help="of the board")
     parser.add_argument("--title", required=True, help="of the board")
@@ -205,10 +202,7 @@ def main(args: list[str]) -> int:
     parser.add_argument("--board", type=Path, required=True, help="board.json")
     options = parser.parse_args(args)
     soc = json.loads(options.csr.read_text())
-    try:
-        code = board_c(soc, options.reset_offset, options.baud, options.devices)
-    except DescribeError as error:
-        parser.exit(1, f"describe: {error}\n")
+    code = board_c(soc, options.reset_offset, options.baud, options.devices)
     options.code.write_text(code)
     options.header.write_text(header(soc))
     memory = regions(soc, options.reset_offset, options.baud)

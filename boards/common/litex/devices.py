@@ -8,18 +8,16 @@ from pathlib import Path
 
 from litex.soc.integration.soc_core import SoCCore
 
+from tools.cli import UserError
+
 _FUNCTION = "add_to"
-
-
-class DeviceError(Exception):
-    """A device's file is wrong; the text is for the user."""
 
 
 def add_device(soc: SoCCore, name: str, file: Path) -> None:
     """Calls `add_to(soc, name)` of a Python file, which may import others beside it.
 
     Raises:
-      DeviceError: the file has no such function, or it or the function raised an exception.
+      UserError: the file has no such function, or it or the function raised an exception.
     """
     spec = importlib.util.spec_from_file_location(f"_device_{name}", file)
     assert spec and spec.loader
@@ -29,17 +27,17 @@ def add_device(soc: SoCCore, name: str, file: Path) -> None:
         spec.loader.exec_module(module)
         add_to = getattr(module, _FUNCTION, None)
         if not callable(add_to):
-            raise DeviceError(
+            raise UserError(
                 f"{file}, of device '{name}', has no function '{_FUNCTION}': define {_FUNCTION}(soc, name), which adds"
                 " the device to the system"
             )
         add_to(soc, name)
-    except DeviceError:
+    except UserError:
         raise
     except Exception as error:
         # LiteX has logged its own errors, and closes stderr so that no more is said.
         sys.stderr = sys.__stderr__
-        raise DeviceError(
+        raise UserError(
             f"{file}, which adds device '{name}', raised {type(error).__name__}: {error}"
         ) from error
     finally:

@@ -11,7 +11,8 @@ from pathlib import Path
 from litex.build.sim import SimPlatform
 from litex.soc.integration.soc_core import SoCCore
 
-from boards.common.litex.devices import DeviceError, add_device
+from boards.common.litex.devices import add_device
+from tools.cli import UserError
 
 _GOOD = """
 from litex.gen import LiteXModule
@@ -57,7 +58,7 @@ class DevicesTest(unittest.TestCase):
             "def add_to(soc, name): soc.nothing": "'lamp', raised AttributeError: ",
             "def add_to(soc, name): soc.bus.add_slave(name)": "'lamp', raised SoCError: ",
         }.items():
-            with self.subTest(text), self.assertRaisesRegex(DeviceError, sentence):
+            with self.subTest(text), self.assertRaisesRegex(UserError, sentence):
                 self.add(text)
             self.assertIsNotNone(sys.stderr)
 

@@ -6,7 +6,6 @@ the facts of the board: which pin of the FPGA is what, and which chip its memory
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import re
@@ -28,6 +27,7 @@ from litex.soc.integration.soc_core import SoCCore
 from migen import ClockDomain, ClockSignal, Signal
 
 from boards.common.litex import fpga_simulated, soc
+from tools import cli
 
 # LiteX writes the date into comments, and a tree of the design's parts, each time in another order.
 CHANGING = re.compile(
@@ -47,22 +47,18 @@ KEYS = {
 }
 
 
-class FpgaError(Exception):
-    """One sentence for the user."""
-
-
 def read(path: Path) -> dict[str, Any]:
-    """Returns the facts of fpga.json; raises FpgaError."""
+    """Returns the facts of fpga.json; raises UserError."""
     facts: dict[str, Any] = json.loads(path.read_text())
     for name, keys in KEYS.items():
         missing = keys - (facts[name] if name else facts).keys()
         if missing:
-            raise FpgaError(
+            raise cli.UserError(
                 f"{path} lacks {', '.join(sorted(missing))}{f' in {name}' if name else ''}: "
                 "boards/litex_ulx3s/fpga.json is an example"
             )
     if not hasattr(modules, facts["sdram"]["chip"]):
-        raise FpgaError(
+        raise cli.UserError(
             f"{path}: LiteDRAM knows no chip {facts['sdram']['chip']}: name one of the same "
             "geometry and speed that litedram/modules.py has"
         )
@@ -140,8 +136,8 @@ class System(SoCCore):
             self.comb += platform.request("high", i).eq(1)
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="fpga", description=__doc__)
+@cli.program("fpga", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--board", type=Path, required=True, help="fpga.json")
     parser.add_argument("--part", required=True, help="the FPGA, as its maker names it")
     parser.add_argument("--cpu", required=True, help="a CPU that LiteX knows")
@@ -154,11 +150,7 @@ def main(args: list[str]) -> int:
     parser.add_argument("--software", type=Path, required=True, help="folder for LiteX's software")
     options = parser.parse_args(args)
     logging.disable(logging.INFO)
-    try:
-        facts = read(options.board)
-    except FpgaError as error:
-        print(f"fpga: {error}", file=sys.stderr)
-        return 1
+    facts = read(options.board)
     platform = LatticeECP5Platform(options.part, pins(facts), toolchain="trellis")
     system = System(
         platform, facts, options.cpu, options.variant, options.hertz, options.rom, options.baud

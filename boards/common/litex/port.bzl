@@ -29,4 +29,5 @@ def litex_port(*, name, simulator, bios):
         ],
         main = Label("//boards/common/litex:port.py"),
         tags = ["manual"],
+        deps = [Label("//tools:cli")],
     )

@@ -5,19 +5,20 @@ Prints the port's name, and then becomes the simulator. It ends when the firmwar
 
 from __future__ import annotations
 
-import argparse
 import os
 import pty
 import sys
 import tty
 from pathlib import Path
 
+from tools import cli
+
 # It runs until someone ends it.
 CYCLES = 1 << 62
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="port", description=__doc__)
+@cli.program("port", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("simulator", type=Path, help="of the system")
     parser.add_argument("rom", type=Path, help="ELF for its ROM")
     options = parser.parse_args(args)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-
-class RomError(Exception):
-    """One sentence for the user."""
+from tools import cli
 
 
 def contents(elf: Path, base: int, size: int) -> bytes:
-    """Returns the `size` bytes of a ROM at `base` that holds an ELF; raises RomError if that lies elsewhere."""
+    """Returns the `size` bytes of a ROM at `base` that holds an ELF; raises UserError if that lies elsewhere."""
     rom = bytearray(size)
     with elf.open("rb") as file:
         for segment in ELFFile(file).iter_segments("PT_LOAD"):
             data, at = segment.data(), segment["p_paddr"] - base
             if data and not 0 <= at <= size - len(data):
-                raise RomError(
+                raise cli.UserError(
                     f"{elf.name} has {len(data)} bytes at {segment['p_paddr']:#x}, outside the ROM "
                     f"({size} bytes at {base:#x}): set rom_bytes"
                 )
@@ -34,18 +31,14 @@ def words(rom: bytes) -> str:
     return "".join(rom[at : at + 4][::-1].hex() + "\n" for at in range(0, len(rom), 4))
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="rom", description=__doc__)
+@cli.program("rom", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--csr", type=Path, required=True, help="csr.json of the system")
     parser.add_argument("--elf", type=Path, required=True, help="what the ROM holds")
     parser.add_argument("--out", type=Path, required=True, help="file of words")
     options = parser.parse_args(args)
     rom = json.loads(options.csr.read_text())["memories"]["rom"]
-    try:
-        options.out.write_text(words(contents(options.elf, rom["base"], rom["size"])))
-    except RomError as error:
-        print(f"rom: {error}", file=sys.stderr)
-        return 1
+    options.out.write_text(words(contents(options.elf, rom["base"], rom["size"])))
     return 0
 
 

@@ -8,6 +8,7 @@ import unittest
 from pathlib import Path
 
 from boards.common.litex import rom
+from tools.cli import UserError
 
 
 def elf(address: int, data: bytes) -> bytes:
@@ -32,7 +33,7 @@ class RomTest(unittest.TestCase):
     def test_what_does_not_fit_is_refused(self) -> None:
         for address in (0xFFC, 0x100C):
             self.elf.write_bytes(elf(address, b"\0" * 5))
-            with self.assertRaisesRegex(rom.RomError, f"5 bytes at {address:#x}, outside the ROM"):
+            with self.assertRaisesRegex(UserError, f"5 bytes at {address:#x}, outside the ROM"):
                 rom.contents(self.elf, 0x1000, 16)
 
 

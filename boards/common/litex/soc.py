@@ -7,7 +7,6 @@ the serial line, and a register that ends the run. The simulator (simulator.cc) 
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import re
@@ -27,8 +26,9 @@ from litex.soc.interconnect import wishbone
 from litex.soc.interconnect.csr import CSRStorage
 from migen import If, Signal
 
-from boards.common.litex.devices import DeviceError, add_device
-from boards.common.litex.vexriscv_cache import CacheError, enlarge
+from boards.common.litex.devices import add_device
+from boards.common.litex.vexriscv_cache import enlarge
+from tools import cli
 
 HERE = Path(__file__).parent
 
@@ -199,8 +199,8 @@ def describe(system: SoCCore, generated: dict[str, str], csr: Path, software: Pa
         (software / "generated" / name).write_text(text)
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="soc", description=__doc__)
+@cli.program("soc", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--cpu", required=True, help="a CPU that LiteX knows")
     parser.add_argument("--variant", required=True, help="its variant")
     parser.add_argument("--rom", type=lambda text: int(text, 0), required=True, help="bytes")
@@ -222,11 +222,8 @@ def main(args: list[str]) -> int:
     logging.disable(logging.INFO)
     platform = SimPlatform("SIM", list(PINS), name="system")
     system = System(platform, options.cpu, options.variant, options.rom, options.ram)
-    try:
-        for name, file in options.devices:
-            add_device(system, name, Path(file))
-    except DeviceError as error:
-        parser.exit(1, f"soc: {error}\n")
+    for name, file in options.devices:
+        add_device(system, name, Path(file))
     system.finalize()
     verilog = platform.get_verilog(system, name="system").main_source
     # LiteX writes the date into a comment.
@@ -235,10 +232,7 @@ def main(args: list[str]) -> int:
     (options.rtl / "system.v").write_text(verilog)
     copy(sources(platform, options.cpu), map(Path, platform.verilog_include_paths), options.rtl)
     if options.data_cache:
-        try:
-            enlarge(options.rtl, options.data_cache)
-        except CacheError as error:
-            parser.exit(1, f"soc: {error}\n")
+        enlarge(options.rtl, options.data_cache)
     describe(system, headers(system), options.csr, options.software)
     return 0
 

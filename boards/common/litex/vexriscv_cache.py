@@ -5,27 +5,25 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tools.cli import UserError
+
 # Of the cache in the package: one way, with tags for the address from bit 12 on.
 _BYTES = 4096
 _MODULE = re.compile(r"^module DataCache \(.*?^endmodule", re.DOTALL | re.MULTILINE)
-
-
-class CacheError(Exception):
-    """A cache that cannot be; the text is for the user."""
 
 
 def enlarge(folder: Path, size: int) -> None:
     """Gives the design in `folder` a data cache of `size` bytes.
 
     Raises:
-      CacheError: it cannot have one.
+      UserError: it cannot have one.
     """
     for file in folder.glob("**/*.v"):
         verilog = file.read_text()
         if _MODULE.search(verilog):
             file.write_text(enlarged(verilog, size))
             return
-    raise CacheError("--data-cache is for VexRiscv: this design has no module DataCache")
+    raise UserError("--data-cache is for VexRiscv: this design has no module DataCache")
 
 
 def enlarged(verilog: str, size: int) -> str:
@@ -34,10 +32,10 @@ def enlarged(verilog: str, size: int) -> str:
     More bits of an address choose the line. Tags stay: they hold some of these bits a second time.
 
     Raises:
-      CacheError: the size is none, or the module is not as expected.
+      UserError: the size is none, or the module is not as expected.
     """
     if size <= _BYTES or size & (size - 1):
-        raise CacheError(f"a data cache of {size} bytes: use a power of two above {_BYTES}")
+        raise UserError(f"a data cache of {size} bytes: use a power of two above {_BYTES}")
     more = (size // _BYTES).bit_length() - 1
     # Of lines, of words, and the counter that empties all lines, whose last bit says that it is done.
     widths = {6: "0", 9: "0", 11: "[25]"}
@@ -54,7 +52,7 @@ def enlarged(verilog: str, size: int) -> str:
         for pattern, new in wanted:
             text, count = re.subn(pattern, new, text)
             if not count:
-                raise CacheError(f"the module DataCache is another one: it has no {pattern}")
+                raise UserError(f"the module DataCache is another one: it has no {pattern}")
         return text
 
     return _MODULE.sub(replaced, verilog)

@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 from boards.common.litex import vexriscv_cache
+from tools.cli import UserError
 
 VERILOG = """\
 module InstructionCache (
@@ -47,19 +48,15 @@ class CacheTest(unittest.TestCase):
 
     def test_sizes_that_it_cannot_have(self) -> None:
         for size in (4096, 1024, 12288):
-            with self.assertRaisesRegex(
-                vexriscv_cache.CacheError, f"^a data cache of {size} bytes: use"
-            ):
+            with self.assertRaisesRegex(UserError, f"^a data cache of {size} bytes: use"):
                 vexriscv_cache.enlarged(VERILOG, size)
 
     def test_another_module_or_none(self) -> None:
-        with self.assertRaisesRegex(
-            vexriscv_cache.CacheError, "^the module DataCache is another one"
-        ):
+        with self.assertRaisesRegex(UserError, "^the module DataCache is another one"):
             vexriscv_cache.enlarged(VERILOG.replace("[0:127]", "[0:63]"), 8192)
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "cpu.v").write_text("module Cpu (); endmodule")
-            with self.assertRaisesRegex(vexriscv_cache.CacheError, "^--data-cache is for VexRiscv"):
+            with self.assertRaisesRegex(UserError, "^--data-cache is for VexRiscv"):
                 vexriscv_cache.enlarge(Path(folder), 8192)
 
 

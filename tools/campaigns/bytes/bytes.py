@@ -29,6 +29,8 @@ import properties
 from campaign import Result
 from rich.console import Console
 
+from tools import cli
+
 _FUZZ_INPUTS = 1_000_000
 _PROPERTY_INPUTS = 20_000
 # Of each kind: what is read in a process that imported the framework once, and by the whole command.
@@ -168,8 +170,9 @@ def _results(
             yield Result(number, f"{name}{': found' if done.find else ''}", done.find or None)
 
 
-def main(args: list[str]) -> int:
-    parser = campaign.parser("bytes", __doc__, count=FULL_LENGTH)
+@cli.program("bytes", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
+    campaign.add_arguments(parser, count=FULL_LENGTH)
     parser.add_argument("--fuzzer", type=_absolute, action="append", required=True)
     parser.add_argument("--compiled", type=_absolute, nargs="+", required=True)
     parser.add_argument("--model", type=_absolute, action="append", required=True)
@@ -184,7 +187,7 @@ def main(args: list[str]) -> int:
         "bytes",
         _results(attacked, campaign.budget(options), planned, totals),
         count=options.count,
-        finds=campaign.finds_folder(options),
+        finds=options.finds,
         console=console,
     )
     for line in totals.lines():

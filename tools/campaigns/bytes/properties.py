@@ -22,12 +22,12 @@ from rich.console import Console
 from bmc import target
 from bmc.elf import kernels
 from bmc.errors import BmcError
+from tools.cli import UserError
 from tools.emulate import judge, result
 from tools.emulate.fake_clock import FakeClock
 from tools.emulate.progress import Bar
 from tools.emulate.screen import Screen
 from tools.flash import board, image, litex_serial, monitor, sfl, shell, uboot, ymodem
-from tools.flash.errors import FlashError
 from tools.flash.tests import fake
 from tools.size import image_report, link_map, size
 from tools.status import decode
@@ -119,16 +119,16 @@ def of(kernels_elf: bytes) -> dict[str, Property]:
             _console(), _read_profile, (result.RecordError, image_report.SizeError)
         ),
         "monitor": Property(_said("\r\n".join(_CONSOLE).encode()), _follow),
-        "image": Property(damaged(_image()), _in_file(image.read), (FlashError,)),
+        "image": Property(damaged(_image()), _in_file(image.read), (UserError,)),
         "board": Property(
             st.one_of(damaged(_board()), _wrong_types(json.loads(_board()))),
             _in_file(_read_board),
-            (FlashError,),
+            (UserError,),
         ),
-        "u-boot": Property(_said(_U_BOOT), _talk_to_u_boot, (FlashError,)),
-        "ymodem": Property(_said(b"CC\x06\x06C\x06"), _send, (FlashError,)),
-        "litex": Property(_said(_LITEX), _talk_to_litex, (FlashError,)),
-        "sfl": Property(_said(b"sL5DdSMmkekro\nKKCK"), _send_frames, (FlashError,)),
+        "u-boot": Property(_said(_U_BOOT), _talk_to_u_boot, (UserError,)),
+        "ymodem": Property(_said(b"CC\x06\x06C\x06"), _send, (UserError,)),
+        "litex": Property(_said(_LITEX), _talk_to_litex, (UserError,)),
+        "sfl": Property(_said(b"sL5DdSMmkekro\nKKCK"), _send_frames, (UserError,)),
         "status": Property(_status_text(), _decode, (decode.DecodeError,)),
         "map": Property(_lines(_MAP), link_map.parse),
         "kernels": Property(

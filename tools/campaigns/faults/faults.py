@@ -10,7 +10,6 @@ gives no reason for that.
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -18,13 +17,15 @@ from pathlib import Path
 import campaign
 from rich.console import Console
 
+from tools import cli
 from tools.campaigns.faults import table, trials
 from tools.campaigns.faults.table import Fault
 
 
-def main(args: list[str]) -> int:
+@cli.program("faults", __doc__, status=2)
+def main(parser: cli.Parser, args: list[str]) -> int:
     faults = table.load()
-    parser = campaign.parser("faults", __doc__, count=len(faults))
+    campaign.add_arguments(parser, count=len(faults))
     parser.add_argument("--only", metavar="NAME", help="run this fault alone")
     options = parser.parse_args(args)
     chosen = [pair for pair in enumerate(faults) if pair[0] in campaign.budget(options).trials()]
@@ -32,13 +33,7 @@ def main(args: list[str]) -> int:
         chosen = [pair for pair in enumerate(faults) if pair[1].name == options.only]
     if not chosen:
         parser.error("no fault has this name or number")
-    console = Console()
-    checkout = Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", "."))
-    try:
-        return _run(checkout, chosen, campaign.finds_folder(options), console)
-    except (table.TableError, trials.CampaignError) as error:
-        print(f"faults: {error}", file=sys.stderr)
-        return 2
+    return _run(cli.workspace(), chosen, options.finds, Console())
 
 
 def _run(checkout: Path, chosen: list[tuple[int, Fault]], finds: Path, console: Console) -> int:

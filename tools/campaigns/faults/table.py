@@ -19,13 +19,11 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.cli import UserError
+
 TABLES = Path(__file__).parent / "tables"
 
 _LABEL = re.compile(r"//([\w/]+):([\w.]+)")
-
-
-class TableError(Exception):
-    """The table is malformed; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +48,26 @@ class Fault:
     survives: str = ""
 
     def changed(self, text: str) -> str:
-        """Returns the file's text with the fault; raises TableError if it does not apply."""
+        """Returns the file's text with the fault; raises UserError if it does not apply."""
         times = text.count(self.old)
         if times != 1:
-            raise TableError(f"{self.name}: its old text occurs {times} times in {self.file}")
+            raise UserError(f"{self.name}: its old text occurs {times} times in {self.file}")
         return text.replace(self.old, self.new)
 
 
 def load(folder: Path = TABLES) -> tuple[Fault, ...]:
-    """Returns the faults of all tables, by file name and place in the file; raises TableError."""
+    """Returns the faults of all tables, by file name and place in the file; raises UserError."""
     faults: list[Fault] = []
     for path in sorted(folder.glob("*.toml")):
         for row in tomllib.loads(path.read_text(encoding="utf-8")).get("fault", []):
             try:
                 faults.append(Fault(**row | {"tests": tuple(row["tests"])}))
             except (KeyError, TypeError) as error:
-                raise TableError(f"{path.name}: a fault lacks or has a field: {error}") from error
+                raise UserError(f"{path.name}: a fault lacks or has a field: {error}") from error
     names = [fault.name for fault in faults]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise TableError(f"two faults are called {', '.join(twice)}")
+        raise UserError(f"two faults are called {', '.join(twice)}")
     return tuple(faults)
 
 
@@ -81,12 +79,12 @@ def problems(faults: tuple[Fault, ...], tree: Path) -> list[str]:
             before = (tree / fault.file).read_text(encoding="utf-8")
             after = fault.changed(before)
             if after == before:
-                raise TableError(f"{fault.name}: it changes nothing")
+                raise UserError(f"{fault.name}: it changes nothing")
             if fault.file.endswith(".py"):
                 ast.parse(after, fault.file)
         except (OSError, SyntaxError) as error:
             found.append(f"{fault.name}: {error}")
-        except TableError as error:
+        except UserError as error:
             found.append(str(error))
         if not fault.tests or not all(fault.harm.strip() and _exists(t, tree) for t in fault.tests):
             found.append(f"{fault.name}: it names no harm, no test, or one that does not exist")

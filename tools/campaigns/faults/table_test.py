@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tools.campaigns.faults import table
 from tools.campaigns.faults.table import Fault
+from tools.cli import UserError
 
 _TREE = Path(os.environ["TREE"]).resolve().parent
 
@@ -73,9 +74,9 @@ class LoadTest(unittest.TestCase):
         self.assertEqual(fault, Fault("f", "x", "a", "", "h", ("//a:b",)))
         self.assertEqual(self.load(row + "survives = 'why'\n")[0].survives, "why")
         for bad in (row.replace("harm = 'h'\n", ""), row + "harms = 'h'\n"):
-            with self.assertRaisesRegex(table.TableError, "t.toml: a fault lacks or has a field"):
+            with self.assertRaisesRegex(UserError, "t.toml: a fault lacks or has a field"):
                 self.load(bad)
-        with self.assertRaisesRegex(table.TableError, "two faults are called f"):
+        with self.assertRaisesRegex(UserError, "two faults are called f"):
             self.load(row + row)
 
 

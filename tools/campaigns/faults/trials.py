@@ -12,7 +12,8 @@ from pathlib import Path
 
 from campaign import Result
 
-from tools.campaigns.faults.table import Fault, TableError
+from tools.campaigns.faults.table import Fault
+from tools.cli import UserError
 
 # Bazel's exit statuses.
 _PASSED, _BUILD_FAILED, _TESTS_FAILED = 0, 1, 3
@@ -25,10 +26,6 @@ _BAZELS = ("BUILD_", "PYTHON", "RUNFILES_")
 _USERS = "user.bazelrc"
 
 
-class CampaignError(Exception):
-    """The campaign cannot go on; the message is one sentence for the user."""
-
-
 @dataclass(frozen=True)
 class Copy:
     """A checkout of its own, with the Bazel that its `tools/bazel` starts."""
@@ -37,11 +34,11 @@ class Copy:
 
     @staticmethod
     def make(checkout: Path, folder: Path) -> Copy:
-        """Clones what is committed in `checkout`; raises CampaignError if it is no git repository."""
+        """Clones what is committed in `checkout`; raises UserError if it is no git repository."""
         command = ["git", "clone", "--quiet", str(checkout), str(folder)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise CampaignError(f"{checkout} cannot be cloned: {done.stderr.strip()}")
+            raise UserError(f"{checkout} cannot be cloned: {done.stderr.strip()}")
         if (checkout / _USERS).is_file():
             shutil.copyfile(checkout / _USERS, folder / _USERS)
         return Copy(folder)
@@ -73,10 +70,10 @@ class Copy:
 
 
 def check_baseline(copy: Copy, faults: Iterable[Fault]) -> None:
-    """Raises CampaignError unless all tests that the faults name pass without a fault."""
+    """Raises UserError unless all tests that the faults name pass without a fault."""
     status, said = copy.test(sorted({test for fault in faults for test in fault.tests}))
     if status != _PASSED:
-        raise CampaignError(f"the tests must pass before anything is changed:\n{_tail(said)}")
+        raise UserError(f"the tests must pass before anything is changed:\n{_tail(said)}")
 
 
 def run(copy: Copy, faults: Iterable[tuple[int, Fault]]) -> Iterator[Result]:
@@ -86,7 +83,7 @@ def run(copy: Copy, faults: Iterable[tuple[int, Fault]]) -> Iterator[Result]:
         before = path.read_text(encoding="utf-8") if path.is_file() else ""
         try:
             path.write_text(fault.changed(before), encoding="utf-8")
-        except (OSError, TableError) as error:
+        except (OSError, UserError) as error:
             yield Result(trial, "did not apply", str(error))
             continue
         try:
@@ -102,7 +99,7 @@ def _judge(trial: int, fault: Fault, status: int, said: str) -> Result:
             return Result(trial, "survived as the table says")
         return Result(trial, "survived", _find(fault, "no test noticed it", said))
     if status not in (_BUILD_FAILED, _TESTS_FAILED):
-        raise CampaignError(f"{fault.name}: Bazel ended with status {status}:\n{_tail(said)}")
+        raise UserError(f"{fault.name}: Bazel ended with status {status}:\n{_tail(said)}")
     if _is_slip(fault, said):
         return Result(trial, "does not compile", _find(fault, "its text is no C", said))
     if fault.survives:

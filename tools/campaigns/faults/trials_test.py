@@ -12,6 +12,7 @@ from campaign import Result
 from tools.campaigns.faults import trials
 from tools.campaigns.faults.table import Fault
 from tools.campaigns.faults.trials import Copy
+from tools.cli import UserError
 
 # Fails as Bazel does: with 3 when a test fails, with 1 when something does not build.
 _BAZEL = """#!/bin/sh
@@ -80,12 +81,12 @@ class TrialsTest(unittest.TestCase):
 
     def test_tests_must_pass_and_exist_before(self) -> None:
         trials.check_baseline(self.copy, [_WRONG])
-        with self.assertRaisesRegex(trials.CampaignError, "must pass before"):
+        with self.assertRaisesRegex(UserError, "must pass before"):
             trials.check_baseline(self.copy, [replace(_WRONG, tests=("//:none",))])
-        with self.assertRaisesRegex(trials.CampaignError, "status 4"):
+        with self.assertRaisesRegex(UserError, "status 4"):
             self.become(tests=("//:none",))
         self.write("sum.sh", "echo 6\n")
-        with self.assertRaisesRegex(trials.CampaignError, "FAILED"):
+        with self.assertRaisesRegex(UserError, "FAILED"):
             trials.check_baseline(self.copy, [_WRONG])
 
 

@@ -26,6 +26,7 @@ from machines import Machine
 from parts import Region
 from rich.console import Console
 
+from tools import cli
 from tools.emulate import result
 from tools.status import decode
 
@@ -127,8 +128,9 @@ def _trials(budget: Budget, targets: list[Target], attacked: list[str]) -> Itera
         yield trial(number, budget, targets, attacked)
 
 
-def main(args: list[str]) -> int:
-    parser = campaign.parser("flips", __doc__, count=2000)
+@cli.program("flips", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
+    campaign.add_arguments(parser, count=2000)
     parser.add_argument("--image", type=Path, action="append", required=True, help="ELF to damage")
     parser.add_argument("--emulator", choices=("spike", "qemu"), default="spike")
     parser.add_argument("--part", choices=(*parts.MODEL, parts.RUNTIME), action="append")
@@ -145,7 +147,7 @@ def main(args: list[str]) -> int:
             "flips",
             _trials(budget, targets, options.part or list(parts.MODEL)),
             count=budget.count,
-            finds=campaign.finds_folder(options),
+            finds=options.finds,
             console=Console(),
         )
 

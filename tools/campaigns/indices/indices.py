@@ -28,6 +28,7 @@ from bmc.artifacts import Signature, TensorInfo
 from bmc.dtype import Array, DType
 from bmc.reference import HostModel
 from bmc.spec import Case
+from tools import cli
 
 # Sixteen operations each, so more than a million index tensors.
 FULL_LENGTH = 65_000
@@ -295,8 +296,9 @@ def inside(calls: dict[str, Call], budget: campaign.Budget) -> Iterator[campaign
         yield campaign.Result(trial, "wrong" if find else "right", find or None)
 
 
-def main(args: list[str]) -> int:
-    parser = campaign.parser("indices", __doc__, count=FULL_LENGTH)
+@cli.program("indices", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
+    campaign.add_arguments(parser, count=FULL_LENGTH)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(args)
     if options.inside:
@@ -309,7 +311,7 @@ def main(args: list[str]) -> int:
         "indices",
         results(campaign.budget(options)),
         count=options.count,
-        finds=campaign.finds_folder(options),
+        finds=options.finds,
         console=Console(),
     )
 

@@ -28,6 +28,7 @@ from log import Log
 from rich.console import Console
 
 from bmc import arithmetic
+from tools import cli
 
 _KIT = Path("tools/campaigns/models/spike.json")
 # At full length.
@@ -60,13 +61,14 @@ class Source:
         return Source([trials for trials in left if trials], self.model)
 
 
-def main(argv: list[str]) -> int:
-    parser = campaign.parser("models", __doc__, count=_COUNT)
+@cli.program("models", __doc__)
+def main(parser: cli.Parser, argv: list[str]) -> int:
+    campaign.add_arguments(parser, count=_COUNT)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     only = parser.add_mutually_exclusive_group()
-    only.add_argument("--repeat", type=Path, help="run the models of this file instead")
+    only.add_argument("--repeat", type=cli.user_path, help="run the models of this file instead")
     only.add_argument(
-        "--log", type=Path, help="note what is done in this file, and go on where it ends"
+        "--log", type=cli.user_path, help="note what is done in this file, and go on where it ends"
     )
     parser.add_argument("--summary", action="store_true", help="run nothing more than --log has")
     options = parser.parse_args(argv)
@@ -77,7 +79,7 @@ def main(argv: list[str]) -> int:
     before: list[Result] = []
     source = of_file(options.repeat) if options.repeat else made(campaign.budget(options))
     if options.log:
-        log = Log(_given(options.log), options.seed)
+        log = Log(options.log, options.seed)
         try:
             before = log.read()
         except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
@@ -90,14 +92,9 @@ def main(argv: list[str]) -> int:
             "models",
             itertools.chain(before, done),
             count=len(before) + sum(map(len, source.batches)),
-            finds=campaign.finds_folder(options),
+            finds=options.finds,
             console=Console(),
         )
-
-
-def _given(path: Path) -> Path:
-    """A path that the user gave; a relative one is in the folder where Bazel was started."""
-    return Path(os.environ.get("BUILD_WORKING_DIRECTORY", ".")) / path
 
 
 def made(budget: Budget) -> Source:
@@ -115,7 +112,7 @@ def made(budget: Budget) -> Source:
 
 def of_file(path: Path) -> Source:
     """Returns the models of a find, in one batch."""
-    graphs = graph.from_text(_given(path).read_text(encoding="utf-8"))
+    graphs = graph.from_text(path.read_text(encoding="utf-8"))
     return Source([list(range(len(graphs)))], graphs.__getitem__)
 
 

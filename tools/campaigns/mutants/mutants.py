@@ -24,7 +24,7 @@ from campaign import Budget, Result
 from log import Log
 from rich.console import Console
 
-from tools.campaigns.faults import trials
+from tools import cli
 from tools.campaigns.faults.trials import Copy
 from tools.campaigns.mutants import equivalent, python_tests
 from tools.campaigns.mutants.c_tests import Builder
@@ -36,10 +36,11 @@ from tools.campaigns.mutants.python_tests import Tests
 _COUNT = 1000
 
 
-def main(args: list[str]) -> int:
-    parser = campaign.parser("mutants", __doc__, count=_COUNT)
+@cli.program("mutants", __doc__, status=2)
+def main(parser: cli.Parser, args: list[str]) -> int:
+    campaign.add_arguments(parser, count=_COUNT)
     parser.add_argument(
-        "--log", type=Path, help="note what is done in this file, and go on where it ends"
+        "--log", type=cli.user_path, help="note what is done in this file, and go on where it ends"
     )
     parser.add_argument("--summary", action="store_true", help="run nothing more than --log has")
     parser.add_argument(
@@ -55,26 +56,20 @@ def main(args: list[str]) -> int:
     log: Log | None = None
     before: list[Result] = []
     if options.log:
-        folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
-        log = Log((folder / options.log).absolute(), options.seed)
+        log = Log(options.log.absolute(), options.seed)
         try:
             before = log.read()
         except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
             parser.error(f"{log.path} is no log of this campaign ({error}): give another file")
     done = {result.trial for result in before}
     left = [] if options.summary else [trial for trial in budget.trials() if trial not in done]
-    checkout = Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", "."))
-    try:
-        return campaign.run(
-            "mutants",
-            itertools.chain(before, _run(checkout, budget, left, log, options)),
-            count=len(before) + len(left),
-            finds=campaign.finds_folder(options),
-            console=Console(),
-        )
-    except trials.CampaignError as error:
-        print(f"mutants: {error}", file=sys.stderr)
-        return 2
+    return campaign.run(
+        "mutants",
+        itertools.chain(before, _run(cli.workspace(), budget, left, log, options)),
+        count=len(before) + len(left),
+        finds=options.finds,
+        console=Console(),
+    )
 
 
 def _run(
@@ -96,7 +91,7 @@ def _run(
         judge = Judge(copy, Tests(copy.folder), builder, options.quick, equivalent.load())
         population = Population.of(copy.folder).below(options.below)
         if not population.lines:
-            raise trials.CampaignError(f"nothing in {options.below} is changed")
+            raise cli.UserError(f"nothing in {options.below} is changed")
         try:
             for trial in left:
                 result = judge(trial, population.sample(budget.random(trial), builder.is_c))

@@ -11,11 +11,9 @@ the same texts with registers renamed in the order of their first use.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import importlib
 import io
-import os
 import re
 import sys
 import tempfile
@@ -37,6 +35,7 @@ from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.problem.scatter import Scatter
 from bmc.kernels.schedule import workgroups
 from bmc.kernels.schedule import write as kernels
+from tools import cli
 
 ISAS = ("rv64gcv_zfh_zvfh_zvl256b",)
 VLENS = (128, 256, 512, 1024)
@@ -148,7 +147,7 @@ def of_tests(modules: Sequence[str]) -> dict[str, list[str]]:
         with mock.patch.object(machine, "run", record), io.StringIO() as errors:
             result = unittest.TextTestRunner(stream=errors).run(suite)
             if not result.wasSuccessful():
-                raise SystemExit(f"{module} fails:\n{errors.getvalue()}")
+                raise cli.UserError(f"{module} fails:\n{errors.getvalue()}")
         if seen:
             found[module.rpartition(".")[2]] = seen
     return found
@@ -201,16 +200,15 @@ def compared(old: str | None, new: str) -> str:
     return "other registers" if is_renamed else "differs"
 
 
-def main(argv: Sequence[str]) -> int:
+@cli.program("texts", __doc__.partition("\n")[0])
+def main(parser: cli.Parser, argv: list[str]) -> int:
     """Compares digests with those of the file; returns 1 if any text differs."""
-    parser = argparse.ArgumentParser(prog="texts", description=__doc__.partition("\n")[0])
     parser.add_argument("folders", nargs="*", type=Path, help="folders of `bmc import`")
     parser.add_argument("--update", action="store_true", help="write the file instead")
     parser.add_argument("--write", type=Path, help="folder for the texts, to compare two of them")
     options = parser.parse_args(argv)
     console = Console(highlight=False)
-    workspace = Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", "."))
-    file = workspace / _DIGESTS
+    file = cli.workspace() / _DIGESTS
     old = read_digests(file)
     new = {}
     for folder in options.folders:
@@ -218,7 +216,7 @@ def main(argv: Sequence[str]) -> int:
         try:
             new[source] = of_model(folder, options.write).line(source)
         except BmcError as error:
-            raise SystemExit(f"{source}: {error}") from None
+            raise cli.UserError(f"{source}: {error}") from None
         console.print(f"{compared(old.get(source), new[source]):16}{source}")
     for source, found in of_tests(kernel_tests()).items():
         new[source] = Digest.of(found).line(source)

@@ -7,8 +7,8 @@ import random
 import unittest
 from pathlib import Path
 
+from tools.cli import UserError
 from tools.flash import board, image, pack
-from tools.flash.errors import FlashError
 from tools.flash.tests import fake
 
 
@@ -35,7 +35,7 @@ class ImageTest(fake.FolderTest):
         # The segment's sizes in the file and in memory: one byte more than there is.
         size = len(whole) - 120 + 1
         self.elf.write_bytes(whole[:96] + 2 * size.to_bytes(8, "little") + whole[112:])
-        with self.assertRaisesRegex(FlashError, "reaches past the end of the file"):
+        with self.assertRaisesRegex(UserError, "reaches past the end of the file"):
             image.read(self.elf)
 
     def test_rest_of_a_chip_reads_as_erased(self) -> None:
@@ -55,18 +55,18 @@ class ImageTest(fake.FolderTest):
             whole.replace(b".note.ironcast", b".note.whatever"): "not linked by bm_firmware",
         }.items():
             bad.write_bytes(content)
-            with self.assertRaisesRegex(FlashError, sentence):
+            with self.assertRaisesRegex(UserError, sentence):
                 image.read(bad)
         # An entry of the program header table: its sizes in the file and in memory.
         for size in (2**63, 2**64 - 1):
             bad.write_bytes(whole[:96] + 2 * size.to_bytes(8, "little") + whole[112:])
-            with self.assertRaisesRegex(FlashError, "damaged ELF"):
+            with self.assertRaisesRegex(UserError, "damaged ELF"):
                 image.read(bad)
         # Where the firmware starts.
         bad.write_bytes(whole[:24] + (0x1234567).to_bytes(8, "little") + whole[32:])
-        with self.assertRaisesRegex(FlashError, "starts at 0x1234567, where no segment is"):
+        with self.assertRaisesRegex(UserError, "starts at 0x1234567, where no segment is"):
             image.read(bad)
-        with self.assertRaisesRegex(FlashError, "build it first"):
+        with self.assertRaisesRegex(UserError, "build it first"):
             image.read(self.folder / "none.elf")
 
     def test_what_no_firmware_is(self) -> None:
@@ -81,7 +81,7 @@ class ImageTest(fake.FolderTest):
             (104, (199).to_bytes(8, "little"), "more data than memory"),
         ):
             self.elf.write_bytes(whole[:at] + value + whole[at + len(value) :])
-            with self.subTest(sentence), self.assertRaisesRegex(FlashError, sentence):
+            with self.subTest(sentence), self.assertRaisesRegex(UserError, sentence):
                 image.read(self.elf)
 
     def test_segments_that_overlap(self) -> None:
@@ -97,7 +97,7 @@ class ImageTest(fake.FolderTest):
                     if is_right:
                         image.read(self.elf)
                         continue
-                    with self.assertRaisesRegex(FlashError, "two segments overlap"):
+                    with self.assertRaisesRegex(UserError, "two segments overlap"):
                         image.read(self.elf)
 
     def test_sentences_say_nothing_of_the_parser(self) -> None:
@@ -112,7 +112,7 @@ class ImageTest(fake.FolderTest):
             whole[: note + 4] + bytes(4) + whole[note + 8 :],
         ):
             self.elf.write_bytes(damaged)
-            with self.assertRaises(FlashError) as caught:
+            with self.assertRaises(UserError) as caught:
                 image.read(self.elf)
             self.assertEqual(str(caught.exception), f"{self.elf} is a damaged ELF: build it again")
 
@@ -128,7 +128,7 @@ class ImageTest(fake.FolderTest):
             (board.read, pipe, "is no file: name a board.json"),
             (board.read, large, "no board.json is so large"),
         ):
-            with self.assertRaisesRegex(FlashError, sentence):
+            with self.assertRaisesRegex(UserError, sentence):
                 read(path)
 
     def test_any_damage_is_a_sentence(self) -> None:
@@ -143,7 +143,7 @@ class ImageTest(fake.FolderTest):
             self.elf.write_bytes(damaged[: dice.choice([len(whole), dice.randrange(len(whole))])])
             try:
                 image.read(self.elf)
-            except FlashError:
+            except UserError:
                 refused += 1
         self.assertGreater(refused, 250)
         self.assertLess(refused, 500)

@@ -11,8 +11,8 @@ import unittest
 from typing import Any
 from unittest import mock
 
+from tools.cli import UserError
 from tools.flash import board, image
-from tools.flash.errors import FlashError
 from tools.flash.tests import fake
 
 _UBOOT = {"baud": 115200, "load": "0x1000", "start": "go", "protocol": "ymodem"}
@@ -94,7 +94,7 @@ class MistakesTest(fake.FolderTest):
             section = whole.index(struct.pack("<QQ", start, len(whole[start:at]) + len(note)))
             place = struct.pack("<QQ", len(whole), len(moved) + len(text))
             self.elf.write_bytes(whole[:section] + place + whole[section + 16 :] + moved + text)
-            with self.subTest(name), self.assertRaisesRegex(FlashError, "damaged ELF"):
+            with self.subTest(name), self.assertRaisesRegex(UserError, "damaged ELF"):
                 image.read(self.elf)
         fake.elf(self.elf, "b", 0x1000, b"x", more=[(0x1000 + (4 << 30), b"y")])
         wide = [_RAM | {"length": 1 << 40}]

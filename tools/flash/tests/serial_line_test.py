@@ -9,9 +9,9 @@ from unittest import mock
 
 import serial
 
+from tools.cli import UserError
 from tools.emulate.fake_clock import FakeClock
 from tools.flash import serial_line
-from tools.flash.errors import FlashError
 from tools.flash.serial_line import SerialLine
 
 
@@ -28,7 +28,7 @@ class VanishedTest(unittest.TestCase):
     def test_before_a_call(self) -> None:
         self.vanish()
         for call in (lambda: self.line.write(b"x"), self.line.read, lambda: self.line.read_byte(1)):
-            with self.assertRaisesRegex(FlashError, "vanished: plug it in again"):
+            with self.assertRaisesRegex(UserError, "vanished: plug it in again"):
                 call()
 
     def test_between_sending_and_its_end(self) -> None:
@@ -40,7 +40,7 @@ class VanishedTest(unittest.TestCase):
 
         with (
             mock.patch.object(serial.Serial, "write", write),
-            self.assertRaisesRegex(FlashError, "vanished: plug it in again"),
+            self.assertRaisesRegex(UserError, "vanished: plug it in again"),
         ):
             self.line.write(b"x")
 

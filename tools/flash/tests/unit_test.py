@@ -11,6 +11,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from tools.cli import UserError
 from tools.emulate.fake_clock import FakeClock
 from tools.flash import (
     board,
@@ -25,7 +26,6 @@ from tools.flash import (
     uboot,
     ymodem,
 )
-from tools.flash.errors import FlashError
 from tools.flash.tests import fake
 
 UBOOT = {"baud": 115200, "load": "0x1000", "start": "go", "protocol": "ymodem"}
@@ -94,7 +94,7 @@ class BoardTest(fake.FolderTest):
             b"1" * 10_000: "is not JSON",
         }.items():
             path.write_bytes(content)
-            with self.assertRaisesRegex(FlashError, sentence):
+            with self.assertRaisesRegex(UserError, sentence):
                 board.read(path)
 
 
@@ -176,7 +176,7 @@ class RefusalTest(fake.FolderTest):
             resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
             try:
                 pack.write(old, b"x" * 8192)
-            except FlashError as error:
+            except UserError as error:
                 os._exit(7 if "no room for 8192 bytes" in str(error) else 1)
             os._exit(0)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 7)
@@ -250,23 +250,23 @@ class DiskTest(fake.FolderTest):
             "/dev/sdc": "mounted on /media/card: unmount it first",
             "/dev/sdb1": "not a whole disk",
         }.items():
-            with self.assertRaisesRegex(FlashError, sentence):
+            with self.assertRaisesRegex(UserError, sentence):
                 disks.check_disk(device, self.folder)
 
     def test_swap_and_what_holds_a_partition(self) -> None:
         swaps = self.folder / "proc/swaps"
         swaps.write_text("Filename Type Size Used Priority\n/dev/sdb1 partition 8 0 -2\n")
-        with self.assertRaisesRegex(FlashError, "/dev/sdb is swap"):
+        with self.assertRaisesRegex(UserError, "/dev/sdb is swap"):
             disks.check_disk("/dev/sdb", self.folder)
         swaps.write_text("Filename Type Size Used Priority\n")
         disks.check_disk("/dev/sdb", self.folder)
         (self.folder / "sys/block/sdb/sdb1/holders/dm-0").mkdir(parents=True)
-        with self.assertRaisesRegex(FlashError, "held by another device"):
+        with self.assertRaisesRegex(UserError, "held by another device"):
             disks.check_disk("/dev/sdb", self.folder)
 
     def test_neither_disk_nor_file(self) -> None:
         for target, sentence in {"/dev/null": "neither a disk", "/dev/none": "not there"}.items():
-            with self.assertRaisesRegex(FlashError, sentence):
+            with self.assertRaisesRegex(UserError, sentence):
                 disks.check(Path(target), self.folder)
 
     def test_listing(self) -> None:
@@ -323,7 +323,7 @@ class WriteDiskTest(fake.FolderTest):
             if done > total // 2:
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-        with self.assertRaisesRegex(FlashError, "put it back in and run the same command again"):
+        with self.assertRaisesRegex(UserError, "put it back in and run the same command again"):
             sdcard.write_disk(self.disk, self.data, pull, chunk=1024)
         self.assertEqual(self.disk.read_bytes()[:512], b"\0" * 512)
 
