@@ -34,6 +34,8 @@ _UNROLLED_INSTRUCTIONS = 128
 _UNROLLED_BORDER_STEPS = 4
 # Estimated instructions to load and store the accumulator of a row between two K blocks.
 _SPILL_COST = 4
+# Vector groups that loads of `b` take in turn, at most.
+_MOST_LOADS = 2
 # Largest LMUL for which scalars of `a` are loaded before they are needed; see _load_scalars().
 _LARGEST_LMUL_AHEAD = 4
 
@@ -193,7 +195,8 @@ class Accumulate:
                 out.move(pointer, b_pointers[tap - 1] if tap else b)
                 out.add(pointer, self._taps.strides[B] if tap else 0)
             a_by_offset = dict(zip(starts, a_pointers, strict=True))
-            operand = self._columns.take(out.vectors, lmul)
+            most = 1 if shared > 1 else _MOST_LOADS
+            operand = self._columns.take(out.vectors, lmul, most)
             pointers = _Pointers(block, a_by_offset, b_pointers, operand, innermost)
             if self._masks is None:
                 self._nested(self._loops, unroll, pointers)
@@ -267,7 +270,7 @@ class Accumulate:
 
     def _mask(self, masks: Masks, pointers: _Pointers) -> None:
         """Emits the load of the next mask into v0, and sets the group of `b` to the pad value for masked-off lanes."""
-        out, block, wide = self._out, pointers.block, pointers.operand.wide
+        out, block, wide = self._out, pointers.block, pointers.operand.loads[0].wide
         out.emit(rvv.load_mask("v0", block.masks))
         out.add(block.masks, masks.slot)
         out.emit(rvv.splat(wide, block.pad_value) if block.pad_value else rvv.zeros(wide))
@@ -295,16 +298,17 @@ class Accumulate:
         """Emits step `number` of `count` unrolled steps, which reads `a` at `pending` bytes behind the pointers."""
         out = self._out
         is_float, multiply = self._product.scheme.is_float, self._product.scheme.multiply
-        block, pad_value, operand = pointers.block, pointers.block.pad_value, pointers.operand
+        block, pad_value, loads = pointers.block, pointers.block.pad_value, pointers.operand.loads
         scalars: dict[int, str] = {}
         for tap, column in enumerate(pointers.b):
-            self._columns.load(column, operand, block, pointers.innermost, number, count)
+            load = loads[(number * len(pointers.b) + tap) % len(loads)]
+            self._columns.load(column, load, block, pointers.innermost, number, count)
             later = self._offsets(block, tap + 1)
             out_of_bounds = block.out_of_bounds
             for row, group in enumerate(block.accumulators):
                 if (row, tap) in out_of_bounds:
                     if pad_value:
-                        out.emit(rvv.multiply_add(multiply, group, pad_value, operand.wide))
+                        out.emit(rvv.multiply_add(multiply, group, pad_value, load.wide))
                     continue
                 offset = self._offset(row, tap)
                 if row == 0 or offset not in scalars:
@@ -312,7 +316,7 @@ class Accumulate:
                     wanted = [self._offset(r, tap) for r in rows if (r, tap) not in out_of_bounds]
                     self._load_scalars(wanted, pending, pointers, scalars)
                 scalar = scalars[offset]
-                out.emit(rvv.multiply_add(multiply, group, scalar, operand.wide))
+                out.emit(rvv.multiply_add(multiply, group, scalar, load.wide))
                 if offset not in later:
                     unused = scalars.pop(offset)
                     if is_float:

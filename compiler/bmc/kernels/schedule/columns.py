@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from bmc.kernels.dtypes import WIDTHS
-from bmc.kernels.problem.product import A, B, Loop, Product
+from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
 from bmc.kernels.schedule import depthwise
 from bmc.kernels.schedule.row_block import Block
 from bmc.kernels.tree import rvv
@@ -75,28 +75,41 @@ class Columns:
         self.take(vectors, lmul)
         return math.ceil(vectors.end / lmul)
 
-    def take(self, vectors: Vectors, lmul: int) -> Operand:
-        """Takes the groups for loads whose accumulators have `lmul` registers."""
-        scheme = self._product.scheme
+    def take(self, vectors: Vectors, lmul: int, most: int = 1) -> Operand:
+        """Takes the groups for loads whose accumulators have `lmul` registers: for up to `most` loads in turn."""
         mask = [vectors.take(1, lowest=True)] if self._has_masks else []
+        loads = [self._take_one(vectors, lmul)]
+        # Masked loads keep the pad value in one group.
+        while len(loads) < most and not mask:
+            trial = vectors.copy()
+            try:
+                self._take_one(trial, lmul)
+            except Unsupported:
+                break
+            loads.append(self._take_one(vectors, lmul))
+        return Operand(tuple(loads), (*mask, *(group for load in loads for group in load.taken)))
+
+    def _take_one(self, vectors: Vectors, lmul: int) -> Load:
+        scheme = self._product.scheme
         wide = vectors.take(_wide_size(lmul) if scheme.widens else lmul, lowest=True)
-        loaded, own = wide, []
-        if scheme.extends_floats:
+        if scheme.extends_floats and lmul > 1:
             # RVV allows the source of a widening to overlap the highest part of the destination.
-            own = [vectors.take(1, lowest=True)] if lmul == 1 else []
-            loaded = own[0] if own else part(wide, lmul // 2)
+            return Load(wide, part(wide, lmul // 2), (wide,))
+        if scheme.extends_floats:
+            loaded = vectors.take(1, lowest=True)
         elif scheme.extends_integers:
             # Masked-off lanes of the wide group keep the pad value, so its source is elsewhere.
             size = _narrow_size(lmul)
             steps = max(self.steps(lmul, loop) for loop in self._innermost)
             loaded = vectors.take(steps * size, lowest=True, alignment=size)
-            own = [loaded]
-        return Operand(wide, loaded, (*mask, wide, *own))
+        else:
+            return Load(wide, wide, (wide,))
+        return Load(wide, loaded, (wide, loaded))
 
     def load(
         self,
         column: str,
-        operand: Operand,
+        load: Load,
         block: Block,
         innermost: Loop,
         index: int,
@@ -106,7 +119,7 @@ class Columns:
 
         Args:
           column: register with the address in `b`.
-          operand: the groups of `b`.
+          load: the vector groups.
           block: the row block.
           innermost: the loop of the step.
           index, count: index of the step among `count` unrolled ones.
@@ -118,7 +131,7 @@ class Columns:
         width = 8 * WIDTHS[product.dtypes[B]]
         masked = self._has_masks
         shared = self.steps(lmul, innermost)
-        loaded = operand.loaded
+        loaded = load.loaded
         if index % shared == 0:
             steps = min(shared, count - index)
             stride = block.constants.get(product.lanes.strides[B], "")
@@ -135,24 +148,37 @@ class Columns:
             step = innermost.strides[B] * steps
             out.add(column, step, block.constants)
         if product.scheme.extends_floats:
-            depthwise.extend(out, block, loaded, operand.wide)
+            depthwise.extend(out, block, loaded, load.wide)
         if extends_integers:
             narrow = part(loaded, index % shared * _narrow_size(lmul))
-            out.emit(rvv.extend(2, operand.wide, narrow, masked))
+            out.emit(rvv.extend(2, load.wide, narrow, masked))
 
 
-@dataclass(frozen=True)
-class Operand:
-    """Vector groups for `b`.
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Vector groups for one load of `b`.
 
     Attributes:
       wide: the group that is multiplied.
-      loaded: the group that loads write, which may be a part of `wide`, or several groups for several steps.
-      taken: all groups that were taken, v0 too if there are masks.
+      loaded: the group that the load writes, which may be a part of `wide`, or several groups for several steps.
+      taken: the groups that were taken.
     """
 
     wide: str
     loaded: str
+    taken: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """Vector groups for `b`.
+
+    Attributes:
+      loads: groups for loads in turn: on some cores a load waits until what it replaces has been read.
+      taken: the groups that were taken, v0 too if there are masks.
+    """
+
+    loads: tuple[Load, ...]
     taken: tuple[str, ...]
 
 
