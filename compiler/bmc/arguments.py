@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from bmc import frontends, target
+from bmc.cores import core as cores
 from bmc.frontends import importing
 from bmc.plan.tables import MAX_HARTS
 from bmc.rewrites.pipeline import PIPELINE
@@ -123,6 +124,10 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=1,
         metavar="N",
         help=f"how many harts share the model, 1 to {MAX_HARTS}; default 1",
+    )
+    compiler.add_argument(
+        "--core",
+        help=f"the core whose cycles decide between kernels: {', '.join(cores.names())}; default: a blend of them",
     )
     compiler.add_argument(
         "--optimized",

@@ -27,6 +27,7 @@ from bmc.arguments import parser
 from bmc.artifacts import ImportedModel
 from bmc.command import Command
 from bmc.compile import CompileOptions, compile_model, rewrite_until
+from bmc.cores import core as cores
 from bmc.explain import explain
 from bmc.frontends import importing, mlir_dialects
 from bmc.iree import version
@@ -87,6 +88,7 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         optimized=arguments.optimized,
         stored_weights=arguments.stored_weights,
         explain=arguments.explain,
+        core=cores.find(arguments.core) if arguments.core else None,
     )
     if arguments.imported:
         _compile(_load(arguments.imported), options)

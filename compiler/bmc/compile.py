@@ -11,6 +11,7 @@ from typing import Any
 
 from bmc import artifacts, optimize
 from bmc.artifacts import ImportedModel
+from bmc.cores.core import Core
 from bmc.elf import kernels
 from bmc.elf.kernels import Kernels
 from bmc.emit import c_text, golden_c, kernels_asm, model_h, plan_c, report, symbols
@@ -65,6 +66,7 @@ class CompileOptions:
       libraries: kernel libraries; the first one that wants a dispatch gets it.
       harts: how many harts share the work of a dispatch.
       first_cases: on how many cases the target is checked, None for all.
+      core: the core whose cycles decide which kernels a model has, None for a blend of cores.
       explain: name of a dispatch or a layer, or a part of one, whose kernels are explained instead of written.
       stored_weights: "f16" to store weights of f32 so that f16 holds exactly, "" to store them as they are.
     """
@@ -85,6 +87,7 @@ class CompileOptions:
     optimized: Path | None = None
     stored_weights: str = ""
     explain: str = ""
+    core: Core | None = None
 
     def __post_init__(self) -> None:
         """Raises BmcError for a name that cannot be in a C symbol, no cases, and a file that is missing."""
@@ -280,6 +283,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             optimized.states,
             decisions,
             exact_halves=exact_halves,
+            core=options.core,
         )
         return _lower(model, options, work, optimized, context)
 

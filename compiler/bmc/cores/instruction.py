@@ -125,6 +125,8 @@ def _arithmetic(words: tuple[str, ...], stem: str) -> Instruction:
         to_scale = _ONE_REGISTER
     sources = numbers[1:] if writes else numbers
     read = tuple(Group(number, read_scale) for number in sources)
+    if kind == "merge":
+        read = (*read[:-1], Group(read[-1].first, _ONE_REGISTER))
     to = Group(numbers[0], to_scale) if writes else None
     if to and stem in _ACCUMULATES:
         read = (*read, to)

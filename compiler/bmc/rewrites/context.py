@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from bmc.cores.core import Core
 from bmc.kernels.problem.problem import Problem
 from bmc.kernels.schedule.choice import Proposal
 from bmc.kernels.tree.assembly import Kernel
@@ -80,6 +81,7 @@ class Context:
         none is to be.
       halved: weights of f32 that are stored as f16; set by `half_precision` and `half_weights`.
       extended: the products that read those in f32; set by `half_weights`.
+      core: the core whose cycles decide between kernels, None for a blend.
       configs: the lowering configurations; set by `lowering_configs` and `own_kernels`.
       taken: the dispatch functions that kernel libraries take; set by `kernel_libraries`.
     """
@@ -101,6 +103,7 @@ class Context:
     exact_halves: frozenset[str] | None = None
     halved: frozenset[str] = frozenset()
     extended: frozenset[Shape] = frozenset()
+    core: Core | None = None
     configs: tuple[Config, ...] = ()
     taken: dict[str, Taken] = field(default_factory=dict)
 

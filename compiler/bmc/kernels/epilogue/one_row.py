@@ -18,6 +18,8 @@ from bmc.kernels.tree.vectors import Vectors, part
 
 # Operations whose values are in scalar registers, not in vectors.
 _SCALARS = {"constant", "scalar"}
+# Operations that an instruction computes, so that each NaN among their values is the canonical one.
+_CANONICAL = {"addf", "subf", "mulf", "divf", "fma"}
 # Registers of a hart that would have more than any epilogue needs.
 _MANY = 256
 
@@ -39,6 +41,7 @@ def emit(
     lanes: Lanes,
     constants: Constants,
     stores: bool = True,
+    multiplied: bool = True,
 ) -> None:
     """Emits the epilogue of one row and the store of its result. SEW is `lanes.bits` before and after it.
 
@@ -50,8 +53,10 @@ def emit(
       lanes: shape of the groups.
       constants: registers with constants.
       stores: whether to store the result. Otherwise it replaces the accumulator if that is the first argument.
+      multiplied: whether the accumulator is a sum of products, and not of what was loaded.
     """
-    Epilogue(out, nodes, group, addresses, lanes, constants).write(stores)
+    epilogue = Epilogue(out, nodes, group, addresses, lanes, constants, multiplied=multiplied)
+    epilogue.write(stores)
 
 
 @dataclass
@@ -59,7 +64,7 @@ class Epilogue:
     """Writes the epilogue of one row.
 
     Attributes:
-      out, nodes, group, addresses, lanes, constants: as in emit().
+      out, nodes, group, addresses, lanes, constants, multiplied: as in emit().
       shared: nodes whose groups other rows need too.
       scalar_offsets: bytes from the address of an operand to the scalar of this row, by operand.
       held: the group of each live value, by node.
@@ -74,6 +79,7 @@ class Epilogue:
     shared: frozenset[int] = frozenset()
     scalar_offsets: Mapping[int, int] = field(default_factory=dict)
     held: dict[int, str] = field(default_factory=dict)
+    multiplied: bool = True
 
     @functools.cached_property
     def _last(self) -> Mapping[int, int]:
@@ -215,6 +221,14 @@ class Epilogue:
         if op.limits:
             if not is_constant or math.isnan(number.value):
                 raise Unsupported(f"{op.name} with a scalar that may be a NaN")
+            (vector,) = vectors
+            is_canonical = self.nodes[vector].op in _CANONICAL or (
+                self.nodes[vector].op == "sum" and self.multiplied
+            )
+            if op.name == "maximumf" and number.value == 0 and is_canonical:
+                # Bits of negative floats are negative integers. A NaN that an instruction computes is positive.
+                self.out.emit(rvv.binary("vmax", to, first, "zero"))
+                return
             self.out.vectors.use_mask(self.lanes.lmul)
             limit = self.scalar(number)
             self.out.emit(rvv.binary(op.limits, "v0", first, limit))

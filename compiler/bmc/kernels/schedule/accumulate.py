@@ -71,6 +71,7 @@ class Accumulate:
         self._inner_rows = inner_rows
         self._k_blocks = k_blocks
         self._unroll = choice.unroll
+        self._loads = choice.loads or 1
         self._shares = bool(choice.reuses)
         self._borders = borders
         self._masks = masks
@@ -280,7 +281,7 @@ class Accumulate:
         if self.is_depthwise:
             # One for each operand. int8 sources need another one only if LMUL is 1, where they cannot overlap.
             return 2 + (lmul == 1 and not self._product.scheme.is_float)
-        return self._columns.groups(lmul)
+        return self._columns.groups(lmul, self._loads)
 
     def _steps(self, count: int, pointers: _Pointers) -> None:
         """Emits `count` steps of the innermost loop, each with all taps."""

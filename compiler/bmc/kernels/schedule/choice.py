@@ -19,6 +19,7 @@ VALUES: dict[str, tuple[int, ...] | tuple[bool, ...]] = {
     "widens": (False, True),
     "unroll": tuple(range(1, 65)),
     "spills": (False, True),
+    "loads": (1, 2),
 }
 # The best of _starts() whose number of rows is varied, and the loops that are tried as lanes.
 _REFINED = 4
@@ -40,6 +41,7 @@ class Choice:
       widens: whether `b` is widened to int16 once for all rows.
       unroll: steps in the body of the innermost summed loop.
       spills: whether accumulators are spilled before the epilogue.
+      loads: how many loads of `b` have vector groups of their own; one need not wait for the readers of another.
     """
 
     lanes: int | None = None
@@ -49,6 +51,7 @@ class Choice:
     widens: bool | None = None
     unroll: int | None = None
     spills: bool | None = None
+    loads: int | None = None
 
     def described(self) -> dict[str, Any]:
         """Returns the choices that are not None, by name."""

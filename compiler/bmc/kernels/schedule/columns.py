@@ -69,10 +69,10 @@ class Columns:
         gap = 0 if self._product.is_contiguous else lanes * GAP
         return ((2 if steps == 1 else 4) + gap) / steps + 1
 
-    def groups(self, lmul: int) -> int:
-        """Returns how many groups of `lmul` registers the loads need."""
+    def groups(self, lmul: int, loads: int) -> int:
+        """Returns how many groups of `lmul` registers the loads need, if so many of them are taken in turn."""
         vectors = Vectors()
-        self.take(vectors, lmul)
+        self.take(vectors, lmul, loads)
         return math.ceil(vectors.end / lmul)
 
     def take(self, vectors: Vectors, lmul: int, most: int = 1) -> Operand:

@@ -1,31 +1,65 @@
-"""Writes the kernel of a product: sliding or GEMM, whichever executes fewer instructions."""
+"""Writes the kernel of a product that takes the fewest cycles: sliding or GEMM, in groups of several sizes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
+from bmc.cores import core as cores
+from bmc.cores.core import Core
 from bmc.kernels.problem.product import Product, Unsupported
 from bmc.kernels.schedule import gemm, sliding
 from bmc.kernels.schedule.choice import DEFAULT, Choice
+from bmc.kernels.tree import cycles
 from bmc.kernels.tree.assembly import Kernel
 
+# The core that kernels are for if none is named, and how many times the fewest instructions they may execute then.
+_GENERIC, _MORE = "generic", 1.15
+# Other loads in turn, and sizes of groups, that are tried.
+_SHAPES = ((2, None), (2, 4), (None, 4), (2, 2))
+# Kernels with fewer instructions are not worth a search.
+_SMALL = 1000
 
-def write(product: Product, vlen: int, choice: Choice = DEFAULT) -> Kernel:
+
+def write(
+    product: Product, vlen: int, choice: Choice = DEFAULT, core: Core | None = None
+) -> Kernel:
     """Returns a kernel for harts with a VLEN of at least `vlen` bits. Any choice but `lanes` requires GEMM.
 
+    Args:
+      product: the product.
+      vlen: the smallest VLEN in bits.
+      choice: what tuning decided.
+      core: the core whose cycles count. Without one, a blend's, among kernels without many more instructions.
+
     Raises:
-      Unsupported: neither has a kernel.
+      Unsupported: there is no kernel.
     """
     if replace(choice, lanes=None) != DEFAULT:
         return gemm.write(product, vlen, choice)
-    try:
-        kernel = sliding.write(product, vlen)
-    except Unsupported:
+    kernels = list(_kernels(product, vlen, choice))
+    if not kernels:
         return gemm.write(product, vlen, choice)
-    try:
-        return min(kernel, gemm.write(product, vlen, choice), key=lambda each: each.executed)
-    except Unsupported:
-        return kernel
+    fewest = min(kernel.executed for kernel in kernels)
+    if core is None:
+        kernels = [kernel for kernel in kernels if kernel.executed <= _MORE * fewest]
+    if len(kernels) == 1:
+        return kernels[0]
+    judge = core or cores.find(_GENERIC)
+    return min(kernels, key=lambda kernel: cycles.of_kernel(kernel.nodes, judge))
+
+
+def _kernels(product: Product, vlen: int, choice: Choice) -> Iterator[Kernel]:
+    """Yields the kernels to choose from, the one of GEMM with the fewest instructions first."""
+    with suppress(Unsupported):
+        first, kernel = gemm.chosen(product, vlen, choice)
+        yield kernel
+        for loads, lmul in _SHAPES if kernel.executed > _SMALL else ():
+            with suppress(Unsupported):
+                yield gemm.write(product, vlen, replace(first, loads=loads, lmul=lmul))
+    with suppress(Unsupported):
+        yield sliding.write(product, vlen)
 
 
 def cost(product: Product, vlen: int, epilogue_cost: int) -> float:

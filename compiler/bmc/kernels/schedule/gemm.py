@@ -38,16 +38,25 @@ _ALIGNMENT = 16
 def write(product: Product, vlen: int, choice: Choice = DEFAULT) -> Kernel:
     """Returns the kernel that executes the fewest instructions on harts with a VLEN of at least `vlen` bits.
 
+    Raises: as chosen().
+    """
+    return chosen(product, vlen, choice)[1]
+
+
+def chosen(product: Product, vlen: int, choice: Choice = DEFAULT) -> tuple[Choice, Kernel]:
+    """As write(), with what was chosen of `reuses` and `widens`.
+
     Raises:
       Unsupported: the epilogue has an unsupported operation or needs too many vector registers.
       TooManyRegisters: the operands and loops need too many scalar registers.
     """
-    kernels = []
+    kernels: list[tuple[Choice, Kernel]] = []
     failure = Unsupported("no such choice")
     for candidate in _candidates(product, choice):
         for rows in (MOST_ROWS, 10, 8, 6, 4, 2) if choice.rows is None else (choice.rows,):
             try:
-                kernels.append(_Gemm(product, vlen, replace(candidate, rows=rows)).kernel())
+                kernel = _Gemm(product, vlen, replace(candidate, rows=rows)).kernel()
+                kernels.append((candidate, kernel))
                 break
             except TooManyRegisters as reason:
                 failure = reason
@@ -56,7 +65,7 @@ def write(product: Product, vlen: int, choice: Choice = DEFAULT) -> Kernel:
                 break
     if not kernels:
         raise failure
-    return min(kernels, key=lambda kernel: kernel.executed)
+    return min(kernels, key=lambda each: each[1].executed)
 
 
 def cost(product: Product, vlen: int, epilogue_cost: int) -> float:

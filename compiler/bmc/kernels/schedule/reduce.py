@@ -203,4 +203,5 @@ class _Writer:
     def _emit(self, nodes: tuple[Node, ...], group: str, lanes: Lanes, stores: bool = True) -> None:
         """Emits nodes; arguments as in one_row.emit()."""
         operands = self._addresses.__getitem__
-        one_row.emit(self._out, nodes, group, operands, lanes, self._constants, stores)
+        constants = self._constants
+        one_row.emit(self._out, nodes, group, operands, lanes, constants, stores, multiplied=False)

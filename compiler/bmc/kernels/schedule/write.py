@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bmc.cores.core import Core
 from bmc.kernels.problem.elementwise import Elementwise
 from bmc.kernels.problem.problem import Problem
 from bmc.kernels.problem.product import Product
@@ -12,15 +13,19 @@ from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.tree.assembly import Kernel
 
 
-def write(problem: Problem, vlen: int, xlen: int, choice: Choice = DEFAULT) -> Kernel:
+def write(
+    problem: Problem, vlen: int, xlen: int, choice: Choice = DEFAULT, core: Core | None = None
+) -> Kernel:
     """Returns a kernel for harts with a VLEN of at least `vlen` bits and integer registers of `xlen` bits.
+
+    `core` is as in fastest.write().
 
     Raises:
       Unsupported: the problem has no kernel, or none with this choice.
     """
     match problem:
         case Product():
-            return fastest.write(problem, vlen, choice)
+            return fastest.write(problem, vlen, choice, core)
         case Elementwise():
             choice.require("lanes", "lmul")
             return elementwise.write(problem, vlen, xlen, choice)

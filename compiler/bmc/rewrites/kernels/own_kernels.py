@@ -13,6 +13,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bmc.cores.core import Core
 from bmc.errors import BmcError
 from bmc.ir import contraction, ir_util
 from bmc.kernels.problem.problem import Problem
@@ -122,7 +123,7 @@ def _narrow_cost(function: ir_util.Op, context: Context) -> int | None:
     """Returns the instructions of a kernel that reads weights in 8 bits, None if there is none."""
     try:
         product = read_product(function, narrow=True).product
-        return fastest.write(product, context.target.vlen_bits).executed
+        return fastest.write(product, context.target.vlen_bits, core=context.core).executed
     except Unsupported:
         return None
 
@@ -147,12 +148,13 @@ class _Found:
     problem: Problem
     operands: tuple[Any, ...]
     target: Target
+    core: Core | None
 
     def write(self, choice: Choice) -> Kernel:
         return self.write_piece(self.problem, choice)
 
     def write_piece(self, piece: Problem, choice: Choice) -> Kernel:
-        return write(piece, self.target.vlen_bits, self.target.xlen, choice)
+        return write(piece, self.target.vlen_bits, self.target.xlen, choice, self.core)
 
 
 def _kernel(
@@ -198,7 +200,7 @@ def _allowed(problem: Problem, operands: tuple[Any, ...], context: Context) -> _
     """Returns a problem to write; raises Unsupported if the target lacks instructions that its kernel needs."""
     if not context.target.has_f16 and problem.needs_halves:
         raise Unsupported("f16 on an instruction set without it")
-    return _Found(problem, operands, context.target)
+    return _Found(problem, operands, context.target, context.core)
 
 
 def _proposals(function: ir_util.Op, context: Context) -> tuple[Proposal, ...]:

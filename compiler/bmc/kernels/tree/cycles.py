@@ -143,7 +143,11 @@ class Pipeline:
         core, kind = self.core, instruction.kind
         unit = _UNITS.get(kind, "alu")
         rate = core.rates[kind]
-        bits = self.lanes * instruction.fields * (instruction.bits or self.sew * float(instruction.widest))
+        bits = (
+            self.lanes
+            * instruction.fields
+            * (instruction.bits or self.sew * float(instruction.widest))
+        )
         busy = rate.cycles(bits, self.lanes * instruction.fields)
         busy *= rate.vectors if instruction.vectors else 1
         latency = rate.latency or core.latency
@@ -184,4 +188,6 @@ class Pipeline:
     def _numbers(self, group: Group, instruction: Instruction) -> range:
         """Returns the registers of an operand."""
         scale = float(group.scale) * (instruction.bits / self.sew if instruction.bits else 1)
-        return range(group.first, min(_REGISTERS, group.first + math.ceil(max(1, self.lmul * scale))))
+        return range(
+            group.first, min(_REGISTERS, group.first + math.ceil(max(1, self.lmul * scale)))
+        )

@@ -1,0 +1,73 @@
+"""Tests the files of cores, and what is read from instructions."""
+
+from __future__ import annotations
+
+import unittest
+from fractions import Fraction
+
+from bmc.cores import core as cores
+from bmc.cores.instruction import Group, parsed
+from bmc.errors import BmcError
+
+# Kinds of instructions that every core has.
+_KINDS = {
+    "multiply", "widening", "alu", "divide", "compare", "merge", "slide", "gather", "extend", "narrow", "reduce",
+    "load", "store", "strided", "segments", "indexed",
+}  # fmt: skip
+
+
+class CoreTest(unittest.TestCase):
+    def test_every_number_has_a_source(self) -> None:
+        self.assertLessEqual(
+            {"x60", "c908", "x280", "ax45mpv", "saturn", "ara", "generic"}, set(cores.names())
+        )
+        for name in cores.names():
+            core = cores.find(name)
+            with self.subTest(core=name):
+                self.assertTrue(core.name and core.source)
+                self.assertEqual(set(core.rates), _KINDS)
+                for kind, rate in core.rates.items():
+                    self.assertTrue(rate.source, kind)
+                    self.assertGreater(rate.cycles(1024, 32), 0, kind)
+
+    def test_only_what_is_assumed_is_halved(self) -> None:
+        core = cores.find("c908")
+        self.assertEqual(core.halved.rates["load"].bits, core.rates["load"].bits / 2)
+        self.assertEqual(core.halved.rates["multiply"], core.rates["multiply"])
+
+    def test_unknown(self) -> None:
+        with self.assertRaisesRegex(BmcError, 'there is no core "../x60"; known are ara, .*x60'):
+            cores.find("../x60")
+
+
+class InstructionTest(unittest.TestCase):
+    def test_operands(self) -> None:
+        one, half = Fraction(1), Fraction(1, 2)
+        for line, kind, to, read in (
+            ("vle32.v v8, (x11)", "load", Group(8, one), ()),
+            ("vse8.v v8, (x11)", "store", None, (Group(8, one),)),
+            ("vlse8.v v4, (x11), x12, v0.t", "strided", Group(4, one), ()),
+            ("vlsseg3e8.v v4, (x11), x12", "segments", Group(4, Fraction(3)), ()),
+            ("vluxei32.v v4, (x11), v8", "indexed", Group(4, one), (Group(8, one),)),
+            ("vfmacc.vf v8, f1, v0", "multiply", Group(8, one), (Group(0, one), Group(8, one))),
+            (
+                "vwmul.vv v8, v2, v4",
+                "widening",
+                Group(8, Fraction(2)),
+                (Group(2, one), Group(4, one)),
+            ),
+            ("vsext.vf2 v0, v4", "extend", Group(0, one), (Group(4, half),)),
+            ("vnclip.wi v8, v8, 3", "narrow", Group(8, one), (Group(8, Fraction(2)),)),
+            ("vmflt.vf v0, v8, f0", "compare", Group(0, Fraction(0)), (Group(8, one),)),
+            ("vfmerge.vfm v8, v8, f0, v0", "merge", Group(8, one), (Group(8, one), Group(0, Fraction(0)))),
+            ("vmv.x.s x10, v8", "alu", None, (Group(8, one),)),
+            ("flw f1, 4(x10)", "scalar", None, ()),
+            ("vsetvli zero, x17, e32, m8, ta, ma", "vsetvli", None, ()),
+        ):
+            with self.subTest(line=line):
+                found = parsed(line)
+                self.assertEqual((found.kind, found.to, found.read), (kind, to, read))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,43 @@
+"""Tests which kernel of a product is chosen: by cycles of a core."""
+
+from __future__ import annotations
+
+import unittest
+from functools import partial
+
+from kernel_case import KernelCase
+from products import matmul, planes
+
+from bmc.cores import core as cores
+from bmc.kernels.schedule import fastest, gemm
+from bmc.kernels.tree import cycles
+
+_VLEN = 256
+_ARA, _GENERIC = cores.find("ara"), cores.find("generic")
+
+
+class FastestTest(KernelCase):
+    def test_a_blend_of_cores_decides_among_kernels_with_few_instructions(self) -> None:
+        product = matmul(125, 64, 64, "f32")
+        fewest, found = gemm.write(product, _VLEN), fastest.write(product, _VLEN)
+        self.assertLessEqual(found.executed, 1.15 * fewest.executed)
+        gain = cycles.of_kernel(fewest.nodes, _GENERIC) / cycles.of_kernel(found.nodes, _GENERIC)
+        self.assertGreater(gain, 1.2)
+
+    def test_a_core_decides_alone(self) -> None:
+        """On Ara, smaller groups are faster, though they take many more instructions."""
+        product = matmul(125, 64, 64, "f32")
+        default, found = fastest.write(product, _VLEN), fastest.write(product, _VLEN, core=_ARA)
+        self.assertGreater(found.executed, 1.4 * default.executed)
+        taken = [cycles.of_kernel(kernel.nodes, _ARA) for kernel in (default, found)]
+        self.assertLess(taken[1], 0.95 * taken[0])
+
+    def test_every_core_gets_right_results(self) -> None:
+        for product in (matmul(13, 70, 40, "f32"), matmul(30, 70, 40, "i8"), planes(9, 20, 16)):
+            for name in cores.names():
+                with self.subTest(core=name, product=product.dtypes):
+                    self.agrees(product, write=partial(fastest.write, core=cores.find(name)))
+
+
+if __name__ == "__main__":
+    unittest.main()
