@@ -59,7 +59,12 @@ class InstructionTest(unittest.TestCase):
             ("vsext.vf2 v0, v4", "extend", Group(0, one), (Group(4, half),)),
             ("vnclip.wi v8, v8, 3", "narrow", Group(8, one), (Group(8, Fraction(2)),)),
             ("vmflt.vf v0, v8, f0", "compare", Group(0, Fraction(0)), (Group(8, one),)),
-            ("vfmerge.vfm v8, v8, f0, v0", "merge", Group(8, one), (Group(8, one), Group(0, Fraction(0)))),
+            (
+                "vfmerge.vfm v8, v8, f0, v0",
+                "merge",
+                Group(8, one),
+                (Group(8, one), Group(0, Fraction(0))),
+            ),
             ("vmv.x.s x10, v8", "alu", None, (Group(8, one),)),
             ("flw f1, 4(x10)", "scalar", None, ()),
             ("vsetvli zero, x17, e32, m8, ta, ma", "vsetvli", None, ()),

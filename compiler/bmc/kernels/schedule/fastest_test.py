@@ -34,9 +34,9 @@ class FastestTest(KernelCase):
 
     def test_every_core_gets_right_results(self) -> None:
         for product in (matmul(13, 70, 40, "f32"), matmul(30, 70, 40, "i8"), planes(9, 20, 16)):
-            for name in cores.names():
-                with self.subTest(core=name, product=product.dtypes):
-                    self.agrees(product, write=partial(fastest.write, core=cores.find(name)))
+            for core in (_ARA, cores.find("ax45mpv")):
+                with self.subTest(core=core.name, product=product.dtypes):
+                    self.agrees(product, ((256, 256),), partial(fastest.write, core=core))
 
 
 if __name__ == "__main__":

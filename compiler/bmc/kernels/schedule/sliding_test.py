@@ -14,10 +14,12 @@ import riscv_scalars
 from kernel_case import KernelCase
 from products import matmul, padded_planes
 
+from bmc.cores import core as cores
 from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.problem.product import RESULT, Loop, Node, Product, Unsupported
 from bmc.kernels.schedule import fastest, gemm, sliding
 from bmc.kernels.schedule.choice import Choice
+from bmc.kernels.tree import cycles
 
 
 def _depthwise(size: tuple[int, int], channels: int, dtype: str = "f32", **more: Any) -> Product:
@@ -111,14 +113,17 @@ class LinesTest(KernelCase):
     def test_they_are_written_where_they_are_faster(self) -> None:
         wide, small = _depthwise((24, 24), 8), _depthwise((8, 8), 8)
         self.assertEqual(fastest.write(wide, 256), sliding.write(wide, 256))
-        self.assertEqual(fastest.write(small, 256), gemm.write(small, 256))
+        core = cores.find("generic")
         for product in (wide, small):
-            data = products.operands(product)
-            taken = [
-                self.run_kernel(write(product, 256), data, 256)[1].executed
-                for write in (fastest.write, sliding.write, gemm.write)
-            ]
-            self.assertEqual(taken[0], min(taken))
+            kernels = [write(product, 256) for write in (sliding.write, gemm.write)]
+            found, fewest = fastest.write(product, 256), min(each.executed for each in kernels)
+            self.assertLessEqual(found.executed, 1.15 * fewest)
+            taken, *others = (
+                cycles.of_kernel(each.nodes, core)
+                for each in (found, *kernels)
+                if each.executed <= 1.15 * fewest
+            )
+            self.assertLessEqual(taken, min(others))
         # What is chosen is about loops.
         rows = Choice(rows=1)
         self.assertEqual(fastest.write(wide, 256, rows), gemm.write(wide, 256, rows))
