@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts, optimize
+from bmc import artifacts, optimize, records
 from bmc.artifacts import ImportedModel
 from bmc.cores.core import Core
 from bmc.elf import kernels
@@ -131,7 +131,7 @@ class Lowered:
 
 
 def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, Any]:
-    """Compiles a model and writes all output files; returns the report.
+    """Compiles a model and writes all output files; returns the report as JSON data.
 
     Raises:
       BmcError: the model cannot be compiled for the target.
@@ -158,7 +158,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
     (options.out / _REPORT).unlink(missing_ok=True)
     for file, data in files.items():
         (options.out / file).write_bytes(data)
-    result = report.report(
+    made = report.report(
         model=model,
         target=options.target,
         result=plan,
@@ -175,6 +175,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         int8=lowered.int8,
         outputs={file: artifacts.sha256(data) for file, data in files.items()},
     )
+    result: dict[str, Any] = records.encode(made)
     artifacts.write_json(options.out / _REPORT, result)
     return result
 

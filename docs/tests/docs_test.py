@@ -4,7 +4,6 @@ what pages say that a run or a report prints is what it prints here."""
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import textwrap
@@ -17,6 +16,7 @@ from docs.tests import commands
 from tools.emulate import judge, result
 from tools.emulate.screen import Screen
 from tools.size import show
+from tools.size.report import Image, load
 
 ROOT = Path(os.environ["TREE"]).resolve().parent
 README = (ROOT / "README.md").read_text()
@@ -124,7 +124,7 @@ class TranscriptTest(unittest.TestCase):
     def printed(self, file: str) -> str:
         if file.endswith(".report.sh"):
             # The program that shows it, with the report beside it.
-            report = json.loads(Path(file).with_suffix(".json").read_text())
+            report = load(Path(file).with_suffix(".json"), Image)
             screen = io.StringIO()
             show.show(report, Console(file=screen, width=1000))
             return "\n".join(line.rstrip() for line in screen.getvalue().splitlines())

@@ -27,9 +27,11 @@ from typing import Any
 import world_page
 from kit import Kit
 
+from bmc.report import Model
 from tools import cli
 from tools.emulate import result
 from tools.size import image_report, size
+from tools.size.report import load
 
 _KIT = Path("tools/coverage/spike.json")
 # Spike makes some 50 million instructions a second.
@@ -159,14 +161,14 @@ def measure(arguments: list[str], kit: Kit, work: Path, *, is_run: bool = True) 
     refused = _bmc("import", *arguments, "--out", str(imported)) or _bmc("compile", *to_compile)
     if refused:
         return {"date": date, "refused": refused}
-    report = json.loads((compiled / "report.json").read_text(encoding="utf-8"))
+    report = load(compiled / "report.json", Model)
     found = {
-        "arena_bytes": report["arena"]["bytes"],
+        "arena_bytes": report.arena.bytes,
         "date": date,
-        "macs": sum(report["macs"].values()),
-        "state_bytes": report["state_bytes"],
+        "macs": sum(report.macs.values()),
+        "state_bytes": report.state_bytes,
         "tflm_bytes": _tflm_bytes(arguments[0]),
-        "weights_bytes": report["flash"]["weights_bytes"],
+        "weights_bytes": report.flash.weights_bytes,
     }
     if not is_run:
         return found
@@ -176,7 +178,7 @@ def measure(arguments: list[str], kit: Kit, work: Path, *, is_run: bool = True) 
         run = size.run_summary(outcome)
     except (RuntimeError, image_report.SizeError, result.RecordError) as error:
         return {"date": date, "fails": " ".join(str(error).split())}
-    measured = {"instructions": run["instructions"], "max_abs": run["models"][0]["max_abs"]}
+    measured = {"instructions": run.instructions, "max_abs": run.models[0].max_abs}
     return found | measured
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
+from bmc.report import Code, Dispatch, Model
 from tools.bench import code
 from tools.persistent_worker import persistent_worker
+from tools.size.report import load, save
 
 # Fewer multiply-accumulates are not worth the words.
 _FEW_MACS = 1000
@@ -49,71 +49,69 @@ def known(text: str) -> dict[Known, str]:
     return found
 
 
-def facts(report: dict[str, Any], disassembly: list[str]) -> dict[str, Any]:
+def facts(report: Model, disassembly: list[str]) -> dict[str, Code]:
     """Returns what the code of each kernel shows, by the kernel's name.
 
     Args:
-      report: the compiler's report.json.
+      report: the compiler's.
       disassembly: of its kernels.elf.
     """
-    starts = {dispatch["name"]: dispatch["address"] for dispatch in report["dispatches"]}
+    starts = {dispatch.name: dispatch.address for dispatch in report.dispatches}
     kernels = code.kernels(code.instructions(disassembly), starts)
     return {
-        name: {
-            "hot_loop": list(map(str, kernel.hot_loop.body)) if kernel.hot_loop else [],
-            "scalar_products": list(kernel.scalar_products),
-            "spills": kernel.spills,
-            "vectorized": kernel.vectorized,
-        }
+        name: Code(
+            hot_loop=tuple(map(str, kernel.hot_loop.body)) if kernel.hot_loop else (),
+            scalar_products=kernel.scalar_products,
+            spills=kernel.spills,
+            vectorized=kernel.vectorized,
+        )
         for name, kernel in kernels.items()
     }
 
 
-def scalar(report: dict[str, Any], kernels: dict[str, Any]) -> list[dict[str, Any]]:
+def scalar(report: Model, kernels: dict[str, Code]) -> list[Dispatch]:
     """Returns the dispatches with many products whose kernel multiplies one number at a time."""
     return [
         dispatch
-        for dispatch in report["dispatches"]
-        if dispatch["macs"] > _FEW_MACS
-        and not dispatch["call"]
-        and not kernels[dispatch["name"]]["vectorized"]
+        for dispatch in report.dispatches
+        if dispatch.macs > _FEW_MACS and not dispatch.call and not kernels[dispatch.name].vectorized
     ]
 
 
-def sentence(report: dict[str, Any], dispatch: dict[str, Any], kernel: dict[str, Any]) -> str:
+def sentence(report: Model, dispatch: Dispatch, kernel: Code) -> str:
     """Says which layer of the model is slow, and why."""
-    launches = [c for c in report["commands"] if c["function"] == dispatch["name"]]
-    layers = list(dict.fromkeys(c["layer"] for c in launches if c["layer"]))
-    layer = layers[0] if layers else dispatch["source"] or dispatch["name"]
+    launches = [c for c in report.commands if c.function == dispatch.name]
+    layers = list(dict.fromkeys(c.layer for c in launches if c.layer))
+    layer = layers[0] if layers else dispatch.source or dispatch.name
     more = f" and {len(layers) - 1} more" if len(layers) > 1 else ""
-    where = f" ({dispatch['source']})" if layers and dispatch["source"] else ""
-    names = ", ".join(kernel["scalar_products"])
+    where = f" ({dispatch.source})" if layers and dispatch.source else ""
+    names = ", ".join(kernel.scalar_products)
     how = (
         f"its loops multiply one number at a time ({names})"
         if names
         else "it has no vector products"
     )
     return (
-        f"layer '{layer}'{more}{where} did not vectorize for {report['isa']}: {dispatch['macs']:,} "
-        f"multiply-accumulates, and {how}; kernel {dispatch['op']}"
+        f"layer '{layer}'{more}{where} did not vectorize for {report.isa}: {dispatch.macs:,} "
+        f"multiply-accumulates, and {how}; kernel {dispatch.op}"
     )
 
 
-def check(report: dict[str, Any], kernels: dict[str, Any], listed: dict[Known, str]) -> list[str]:
+def check(report: Model, kernels: dict[str, Code], listed: dict[Known, str]) -> list[str]:
     """Returns one sentence for every scalar kernel that is not listed, and for every line that is stale."""
     found = {
-        Known(report["name"], report["isa"], dispatch["op"]): dispatch
+        Known(report.name, report.isa, dispatch.op): dispatch
         for dispatch in scalar(report, kernels)
     }
     problems = [
-        sentence(report, dispatch, kernels[dispatch["name"]])
+        sentence(report, dispatch, kernels[dispatch.name])
         for key, dispatch in found.items()
         if key not in listed
     ]
     stale = [
         key
         for key in sorted(listed)
-        if (key.model, key.isa) == (report["name"], report["isa"]) and key not in found
+        if (key.model, key.isa) == (report.name, report.isa) and key not in found
     ]
     problems += [f"kernel {key.op} is vectorized now: remove its line" for key in stale]
     return problems
@@ -128,9 +126,9 @@ def main(args: list[str]) -> int:
     parser.add_argument("--known", type=Path, help="kernels that may be scalar; others fail")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(args)
-    report = json.loads(options.report.read_text())
-    kernels: dict[str, Any] = {}
-    if report["vlen_bits"] and report["dispatches"]:
+    report = load(options.report, Model)
+    kernels: dict[str, Code] = {}
+    if report.vlen_bits and report.dispatches:
         command = [options.objdump, "-d", "--no-show-raw-insn", str(options.elf)]
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         kernels = facts(report, text.splitlines())
@@ -148,7 +146,7 @@ def main(args: list[str]) -> int:
     if problems and options.known:
         print(f"{options.known} lists the known ones, with reasons", file=sys.stderr)
         return 1
-    options.out.write_text(json.dumps(kernels, indent=1, sort_keys=True) + "\n")
+    save(options.out, kernels)
     return 0
 
 

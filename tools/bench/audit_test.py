@@ -3,38 +3,48 @@
 from __future__ import annotations
 
 import unittest
+from dataclasses import replace
 from typing import Any
 
+from blank import blank
+
+from bmc.report import Call, Command, Dispatch, Model
 from tools.bench import audit
 from tools.bench.code_test import COPY, FLOAT, VECTOR
 
 ISA = "rv64gcv_zvl256b"
 
 
-def dispatch(op: str, address: int, macs: int) -> dict[str, Any]:
+def dispatch(op: str, address: int, macs: int) -> Dispatch:
     name = f"main_dispatch_0_{op}"
-    where = {"address": address, "source": "model.py:12"}
-    return {"name": name, "op": op, "macs": macs, "call": None, **where}
+    return blank(Dispatch, name=name, op=op, macs=macs, address=address, source="model.py:12")
 
 
-def command(op: str, layer: str) -> dict[str, Any]:
-    return {"function": f"main_dispatch_0_{op}", "layer": layer}
+def command(op: str, layer: str) -> Command:
+    return blank(Command, function=f"main_dispatch_0_{op}", layer=layer)
 
 
-REPORT: dict[str, Any] = {
-    "name": "net",
-    "isa": ISA,
-    "dispatches": [
+def each_with(**values: Any) -> Model:
+    """The report with values in each dispatch."""
+    dispatches = tuple(replace(each, **values) for each in REPORT.dispatches)
+    return replace(REPORT, dispatches=dispatches)
+
+
+REPORT = blank(
+    Model,
+    name="net",
+    isa=ISA,
+    dispatches=(
         dispatch("conv_4x4_f32", 0x160E, 589_824),
         dispatch("copy", 0x2822, 0),
         dispatch("matmul_i8", 0x4E7C, 131_072),
-    ],
-    "commands": [
+    ),
+    commands=(
         command("conv_4x4_f32", "stage1.conv (Conv2d)"),
         command("conv_4x4_f32", "stage2.conv (Conv2d)"),
         command("matmul_i8", "fc (Linear)"),
-    ],
-}
+    ),
+)
 KERNELS = audit.facts(REPORT, (FLOAT + COPY + VECTOR).splitlines())
 KNOWN = audit.known(f"# why\nnet {ISA} conv_4x4_f32: grouped\n")
 
@@ -50,22 +60,19 @@ class AuditTest(unittest.TestCase):
         )
 
     def test_few_products_are_not_worth_the_words(self) -> None:
-        few = {**REPORT, "dispatches": [{**d, "macs": 1000} for d in REPORT["dispatches"]]}
-        self.assertEqual(audit.check(few, KERNELS, {}), [])
-        more = {**REPORT, "dispatches": [{**d, "macs": 1001} for d in REPORT["dispatches"]]}
+        self.assertEqual(audit.check(each_with(macs=1000), KERNELS, {}), [])
         # The copy has no products either way, but now it says that it has.
-        self.assertEqual(len(audit.check(more, KERNELS, {})), 2)
+        self.assertEqual(len(audit.check(each_with(macs=1001), KERNELS, {})), 2)
 
     def test_what_a_library_computes_is_not_judged_by_the_kernel(self) -> None:
-        call = {"function": "f", "library": "//k:f"}
-        taken = {**REPORT, "dispatches": [{**d, "call": call} for d in REPORT["dispatches"]]}
+        taken = each_with(call=Call("//k:f", "f", ""))
         self.assertEqual(audit.check(taken, KERNELS, {}), [])
 
     def test_a_known_kernel_passes(self) -> None:
         self.assertEqual(audit.check(REPORT, KERNELS, KNOWN), [])
 
     def test_a_stale_line_fails(self) -> None:
-        mended = {name: {**facts, "vectorized": True} for name, facts in KERNELS.items()}
+        mended = {name: replace(facts, vectorized=True) for name, facts in KERNELS.items()}
         (problem,) = audit.check(REPORT, mended, KNOWN)
         self.assertEqual(problem, "kernel conv_4x4_f32 is vectorized now: remove its line")
 

@@ -15,9 +15,12 @@ import os
 import sys
 from pathlib import Path
 
+from bmc import records
 from tools import console
 from tools.bench import builds, gates, mca, page, several
+from tools.bench.measured import Model
 from tools.size import baseline
+from tools.size.report import Image
 
 _BASELINE = Path("models/baseline.txt")
 
@@ -70,7 +73,7 @@ def _numbers(parser: argparse.ArgumentParser, option: str, text: str) -> list[in
 def _show_harts(names: list[str], counts: list[int]) -> int:
     """Shows models on several harts, beside one."""
     labels = builds.on_harts(names, counts)
-    reports = builds.results([label for image in labels for label in image.values()])
+    reports = builds.results([label for image in labels for label in image.values()], Image)
     images = [{count: reports[label] for count, label in image.items()} for image in labels]
     console.standard_output().print(several.table(images))
     return 0
@@ -79,7 +82,7 @@ def _show_harts(names: list[str], counts: list[int]) -> int:
 def _show_gates(names: list[str]) -> int:
     """Shows models on CPU designs in gates, with a ROM as fast as the RAM, and with flash."""
     labels = builds.in_gates(names)
-    reports = builds.results([label for pair in labels for label in pair])
+    reports = builds.results([label for pair in labels for label in pair], Image)
     screen = console.standard_output()
     for fast, slow in labels:
         screen.print(*gates.lines(reports[fast], reports[slow]), "", sep="\n")
@@ -87,7 +90,7 @@ def _show_gates(names: list[str]) -> int:
 
 
 def _show(names: list[str], vlens: list[int], core: str, out: Path | None) -> int:
-    found = builds.results(builds.benches(names, vlens, core))
+    found = builds.results(builds.benches(names, vlens, core), tuple[Model, ...])
     models = [model for image in found.values() for model in image]
     screen = console.standard_output()
     for model in models:
@@ -95,14 +98,14 @@ def _show(names: list[str], vlens: list[int], core: str, out: Path | None) -> in
     screen.print(*page.ranking(models), sep="\n")
     if out:
         folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
-        (folder / out).write_text(json.dumps(models, indent=1) + "\n")
+        (folder / out).write_text(json.dumps(records.encode(models), indent=1) + "\n")
     return 0
 
 
 def _update(file: Path, names: list[str]) -> int:
     """Writes what images take into the baseline: those named by label, or all that wildcards test."""
     images = names or builds.held()
-    reports = builds.results([f"{image}.report" for image in images])
+    reports = builds.results([f"{image}.report" for image in images], Image)
     path = builds.workspace() / file
     before = path.read_text() if path.is_file() else ""
     measured = {label.rpartition(":")[2].removesuffix(".report"): r for label, r in reports.items()}

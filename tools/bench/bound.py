@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
+
+from bmc.report import Command, Dispatch
 
 # The best kernel of an ordinary vector unit: one group of eight registers of weights, and three of sums.
 LMUL = 8
@@ -41,31 +42,31 @@ def bits(element: str) -> int:
     return max(8, int(found[0])) if found else 64
 
 
-def operand_bytes(dispatch: dict[str, Any]) -> int:
+def operand_bytes(dispatch: Dispatch) -> int:
     """Returns the bytes of all tensors that a kernel reads or writes, each once."""
     return sum(
-        math.prod(operand["shape"]) * bits(operand["dtype"]) // 8
-        for operand in dispatch["operands"]
-        if operand["shape"] is not None
+        math.prod(operand.shape) * bits(operand.dtype) // 8
+        for operand in dispatch.operands
+        if operand.shape is not None
     )
 
 
-def of_command(command: dict[str, Any], dispatch: dict[str, Any] | None, vlen: int) -> float:
+def of_command(command: Command, dispatch: Dispatch | None, vlen: int) -> float:
     """Returns the bound of a command of a plan; `dispatch` is its kernel, None for a fill or a copy."""
     if dispatch is None:
-        return of_bytes(command["bytes"], vlen)
-    if dispatch["macs"]:
-        return of_products(dispatch["macs"], dispatch["accumulator"], vlen)
+        return of_bytes(command.bytes, vlen)
+    if dispatch.macs:
+        return of_products(dispatch.macs, dispatch.accumulator, vlen)
     return of_bytes(operand_bytes(dispatch), vlen)
 
 
-def class_of(command: dict[str, Any], dispatch: dict[str, Any] | None) -> str:
+def class_of(command: Command, dispatch: Dispatch | None) -> str:
     """Names the class of a command, by which excess is summed up."""
     if dispatch is None:
-        return str(command["kind"])
-    op = dispatch["op"]
+        return command.kind
+    op = dispatch.op
     kind = re.split(r"_\d", op, maxsplit=1)[0]
-    if not dispatch["macs"]:
+    if not dispatch.macs:
         return (
             "pooling" if kind == "conv" else "copy with a layout" if kind == "slow_memcpy" else kind
         )

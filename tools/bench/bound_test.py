@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import unittest
-from typing import Any
 
+from blank import blank
+
+from bmc.report import Command, Dispatch, Operand
 from tools.bench import bound
 
+DISPATCH, FILL = (blank(Command, kind=kind, bytes=1024) for kind in ("dispatch", "fill"))
 
-def dispatch(op: str, macs: int, accumulator: str = "f32", **operand: Any) -> dict[str, Any]:
-    operands = [{"dtype": "i8", "shape": [4, 64], **operand}, {"dtype": "f32", "shape": None}]
-    return {"op": op, "macs": macs, "accumulator": accumulator, "operands": operands}
+
+def dispatch(op: str, macs: int, accumulator: str = "f32", dtype: str = "i8") -> Dispatch:
+    operands = (
+        blank(Operand, dtype=dtype, shape=(4, 64)),
+        blank(Operand, dtype="f32", shape=None),
+    )
+    return blank(Dispatch, op=op, macs=macs, accumulator=accumulator, operands=operands)
 
 
 class BoundTest(unittest.TestCase):
@@ -27,14 +34,13 @@ class BoundTest(unittest.TestCase):
         self.assertGreater(bound.of_products(1, "f64", 256), bound.of_products(1, "f32", 256))
 
     def test_bytes(self) -> None:
-        fill = {"kind": "fill", "bytes": 1024}
-        self.assertEqual(bound.of_command(fill, None, 256), 4)
-        self.assertEqual(bound.of_command({"kind": "dispatch"}, dispatch("x", 0), 256), 1)
+        self.assertEqual(bound.of_command(FILL, None, 256), 4)
+        self.assertEqual(bound.of_command(DISPATCH, dispatch("x", 0), 256), 1)
         wide = dispatch("x", 0, dtype="f32")
-        self.assertEqual(bound.of_command({"kind": "dispatch"}, wide, 256), 4)
+        self.assertEqual(bound.of_command(DISPATCH, wide, 256), 4)
 
     def test_products_count_before_bytes(self) -> None:
-        found = bound.of_command({"kind": "dispatch"}, dispatch("matmul_4x4x4_f32", 192), 256)
+        found = bound.of_command(DISPATCH, dispatch("matmul_4x4x4_f32", 192), 256)
         self.assertAlmostEqual(found, 7)
 
     def test_classes(self) -> None:
@@ -50,8 +56,8 @@ class BoundTest(unittest.TestCase):
             ("softmax_8x8xf32_dispatch_tensor_store", 0, "softmax"),
         ):
             with self.subTest(op):
-                self.assertEqual(bound.class_of({"kind": "dispatch"}, dispatch(op, macs)), wanted)
-        self.assertEqual(bound.class_of({"kind": "fill"}, None), "fill")
+                self.assertEqual(bound.class_of(DISPATCH, dispatch(op, macs)), wanted)
+        self.assertEqual(bound.class_of(FILL, None), "fill")
 
 
 if __name__ == "__main__":

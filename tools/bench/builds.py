@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from tools.bench import mca
+from tools.size.report import load
+
+T = TypeVar("T")
 
 # Only cores other than the default one are named (tools/rules/private/bm_bench.bzl).
 _BENCH = re.compile(r"^(?P<image>//[^:]*:(?P<name>.*))\.bench(?P<vlen>\d+)(\.(?P<core>[\w-]+))?$")
@@ -122,8 +124,8 @@ def held() -> list[str]:
     return [test.removesuffix("_baseline_test") for test in tests]
 
 
-def results(targets: Sequence[str]) -> dict[str, Any]:
-    """Builds targets with one JSON file each; returns the files' contents by label.
+def results(targets: Sequence[str], kind: type[T]) -> dict[str, T]:
+    """Builds targets with one JSON file each; returns the files' records, of type `kind`, by label.
 
     Raises:
       BuildError: one of them does not build, or is another name of a target.
@@ -138,7 +140,7 @@ def results(targets: Sequence[str]) -> dict[str, Any]:
     root = Path(_bazel("info", "execution_root").stdout.strip())
     for line in listed.stdout.splitlines():
         label, _, path = line.partition(" ")
-        found[label.removeprefix("@@").removeprefix("@")] = json.loads((root / path).read_text())
+        found[label.removeprefix("@@").removeprefix("@")] = load(root / path, kind)
     if aliases := [target for target in targets if target not in found]:
         raise BuildError(f"{aliases[0]} is another name of a target: use the target's own label")
     return {target: found[target] for target in targets}

@@ -79,7 +79,7 @@ class BenchesTest(unittest.TestCase):
 
 
 class ResultsTest(unittest.TestCase):
-    def results(self, *targets: str) -> dict[str, object]:
+    def results(self, *targets: str) -> dict[str, tuple[dict[str, str], ...]]:
         """Returns the results of targets that are, whatever they are called, the first of LABELS."""
         root = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (root / "rows.json").write_text(json.dumps([{"name": "mlp"}]))
@@ -92,10 +92,10 @@ class ResultsTest(unittest.TestCase):
             mock.patch.object(subprocess, "run", run),
             mock.patch.dict(os.environ, BUILD_WORKSPACE_DIRECTORY=str(root)),
         ):
-            return builds.results(targets)
+            return builds.results(targets, tuple[dict[str, str], ...])
 
     def test_rows_by_label(self) -> None:
-        self.assertEqual(self.results(LABELS[0]), {LABELS[0]: [{"name": "mlp"}]})
+        self.assertEqual(self.results(LABELS[0]), {LABELS[0]: ({"name": "mlp"},)})
 
     def test_another_name_of_a_target_is_a_sentence(self) -> None:
         with self.assertRaisesRegex(

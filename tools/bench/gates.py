@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import Any
 
 from rich.table import Table
 
-from tools.bench import page
+from bmc.report import Model
+from tools.size.report import Image, Inference
+from tools.size.rows import as_run
+from tools.size.table import table as aligned
 
 
-def lines(report: dict[str, Any], in_flash: dict[str, Any]) -> list[str | Table]:
+def lines(report: Image, in_flash: Image) -> list[str | Table]:
     """Returns what is shown of an image: where its cycles go, what takes most of them first.
 
     Args:
@@ -18,33 +20,30 @@ def lines(report: dict[str, Any], in_flash: dict[str, Any]) -> list[str | Table]
       in_flash: the same, with a ROM that is flash.
     """
     shown: list[str | Table] = []
-    runs = zip(report["models"], report["run"]["models"], in_flash["run"]["models"], strict=True)
-    for model, fast, slow in runs:
-        each = fast["cycles"] / max(fast["instructions"], 1)
+    for (model, fast), slow in zip(report.inferences, in_flash.recorded.models, strict=True):
+        assert fast.cycles is not None
+        each = fast.cycles / max(fast.instructions, 1)
         shown += [
-            f"{model['name']} on {report['board']}: {fast['instructions']:,} instructions, {fast['cycles']:,} cycles, "
-            f"{each:.2f} for each instruction; {slow['cycles']:,} with the ROM in flash",
+            f"{model.name} on {report.board}: {fast.instructions:,} instructions, {fast.cycles:,} cycles, "
+            f"{each:.2f} for each instruction; {slow.cycles:,} with the ROM in flash",
             _table(model, fast, slow),
             "",
         ]
-    return [*shown, f"in flash: cycles of {in_flash['run']['cycles_of']}"]
+    return [*shown, f"in flash: cycles of {in_flash.recorded.cycles_of}"]
 
 
-def _table(model: dict[str, Any], fast: dict[str, Any], slow: dict[str, Any]) -> Table:
-    dispatches = {dispatch["name"]: dispatch for dispatch in model["dispatches"]}
+def _table(model: Model, fast: Inference, slow: Inference) -> Table:
     found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for kind, run in (("fast", fast), ("slow", slow)):
-        for row in run["commands"]:
-            command = model["commands"][row["index"]]
-            dispatch = dispatches.get(command["function"])
-            spent = found[dispatch["op"] if dispatch else command["kind"], command["layer"]]
-            spent[kind] += row["cycles"]
-            if kind == "fast":
-                spent["instructions"] += row["instructions"]
-                spent["macs"] += row["times"] * dispatch["macs"] if dispatch else 0
+    for row in as_run(model, fast):
+        found[row.op, row.command.layer].update(
+            fast=row.ran.cycles or 0, instructions=row.ran.instructions, macs=row.macs
+        )
+    for row in as_run(model, slow):
+        found[row.op, row.command.layer].update(slow=row.ran.cycles or 0)
     ordered = sorted(found.items(), key=lambda item: -item[1]["fast"])
     headings = ("instructions", "cycles", "each", "in flash", "MACs", "per MAC", "dispatch")
-    return page.aligned(headings, [_cells(op, layer, spent) for (op, layer), spent in ordered])
+    rows = [_cells(op, layer, spent) for (op, layer), spent in ordered]
+    return aligned(headings, rows, indented=False)
 
 
 def _cells(op: str, layer: str, spent: Counter[str]) -> tuple[str, ...]:

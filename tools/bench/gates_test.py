@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import io
 import unittest
-from typing import Any
 from unittest import mock
 
+from blank import blank
 from rich.console import Console
 
+from bmc.report import Command, Dispatch, Model
 from tools.bench import builds, gates
+from tools.size.report import Image, Inference, Ran, Run
 
-MODEL = {
-    "name": "m",
-    "commands": [
-        {"function": "f", "kind": "dispatch", "layer": "fc (Linear)"},
-        {"function": "", "kind": "fill", "layer": ""},
-        {"function": "f", "kind": "dispatch", "layer": "fc (Linear)"},
-    ],
-    "dispatches": [{"name": "f", "op": "matmul_8x8", "macs": 64}],
-}
+PRODUCT = blank(Command, function="f", kind="dispatch", layer="fc (Linear)")
+MODEL = blank(
+    Model,
+    name="m",
+    commands=(PRODUCT, blank(Command, kind="fill"), PRODUCT),
+    dispatches=(blank(Dispatch, name="f", op="matmul_8x8", macs=64),),
+)
 
 
-def report(*cycles: int, where: str = "a core") -> dict[str, Any]:
-    commands = [
-        {"index": i, "instructions": 100, "times": 1, "cycles": n} for i, n in enumerate(cycles)
-    ]
-    run = {"instructions": 320, "cycles": sum(cycles) + 20, "commands": commands}
-    return {"board": "b", "models": [MODEL], "run": {"models": [run], "cycles_of": where}}
+def report(*cycles: int, where: str = "a core") -> Image:
+    commands = tuple(Ran(i, 100, 1, cycles=n) for i, n in enumerate(cycles))
+    measured = blank(Inference, instructions=320, cycles=sum(cycles) + 20, commands=commands)
+    run = blank(Run, models=(measured,), cycles_of=where)
+    return blank(Image, board="b", models=(MODEL,), run=run)
 
 
 class GatesTest(unittest.TestCase):

@@ -6,14 +6,17 @@ import argparse
 import json
 import re
 import sys
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from tools.bench import bound, code, mca
-from tools.emulate import result
+from bmc import records
+from bmc.report import Model
+from tools.bench import bound, code, mca, measured
+from tools.emulate import judge, result
 from tools.size import image_report, size
+from tools.size.report import Image, Inference, load
+from tools.size.rows import Row, as_run
 
 # spike -g prints how often each instruction ran: "80001f4c 12".
 _COUNT = re.compile(r"^([0-9a-f]{8,16}) (\d+)$")
@@ -28,12 +31,12 @@ def histogram(lines: Iterable[str]) -> dict[int, int]:
 
 
 def image(
-    report: dict[str, Any], outcome: result.Outcome, disassembly: list[str], core: mca.Core
-) -> list[dict[str, Any]]:
-    """Returns a row of numbers for every model of an image, with one for every command of its plan.
+    models: Sequence[Model], outcome: result.Outcome, disassembly: list[str], core: mca.Core
+) -> list[measured.Model]:
+    """Returns what each model of an image took, and each command of its plan.
 
     Args:
-      report: of the image, without a run.
+      models: the compiler's reports of the models in the image.
       outcome: a run of the profile image on Spike with -g.
       disassembly: of the image.
       core: whose cycles are modeled.
@@ -42,11 +45,10 @@ def image(
     counts = histogram(outcome.lines)
     symbols = {m[2]: int(m[1], 16) for line in disassembly if (m := _SYMBOL.match(line))}
     instructions = code.instructions(disassembly)
-    vlen = int(run["boot"]["vlen"])
-    rows = []
-    for model, measured in zip(report["models"], run["models"], strict=True):
-        prefix = f"{model['name']}_k_"
-        names = {d["name"]: prefix + re.sub(r"\W", "_", d["name"]) for d in model["dispatches"]}
+    found = []
+    for model, inference in zip(models, run.models, strict=True):
+        prefix = f"{model.name}_k_"
+        names = {d.name: prefix + re.sub(r"\W", "_", d.name) for d in model.dispatches}
         # Kernels that the runtime loads are nowhere in the image. Only their instructions are known.
         starts = {name: symbols[symbol] for name, symbol in names.items() if symbol in symbols}
         # The last kernel ends at the next symbol of the image.
@@ -55,64 +57,64 @@ def image(
         )
         limited = [i for i in instructions if not ends or i.address < ends[0]]
         kernels = code.kernels(limited, starts)
-        rows.append(_model(model, measured, kernels, counts, vlen, core))
-    return rows
+        found.append(_model(model, inference, kernels, counts, run.vlen, core))
+    return found
 
 
 def _model(
-    model: dict[str, Any],
-    measured: dict[str, Any],
+    model: Model,
+    inference: Inference,
     kernels: dict[str, code.Kernel],
     counts: dict[int, int],
     vlen: int,
     core: mca.Core,
-) -> dict[str, Any]:
-    by_name = {dispatch["name"]: dispatch for dispatch in model["dispatches"]}
-    launches: dict[str, int] = defaultdict(int)
-    spent: dict[str, int] = defaultdict(int)
-    for row in measured["commands"]:
-        command = model["commands"][row["index"]]
-        x, y, z = command["workgroups"]
-        launches[command["function"]] += x * y * z * row["times"]
-        spent[command["function"]] += row["instructions"]
+) -> measured.Model:
+    rows = as_run(model, inference)
+    launches: Counter[str] = Counter()
+    spent: Counter[str] = Counter()
+    for row in rows:
+        x, y, z = row.command.workgroups
+        launches[row.command.function] += x * y * z * row.ran.times
+        spent[row.command.function] += row.ran.instructions
     executed = {
         name: _executed(kernel, counts, launches[name], core) for name, kernel in kernels.items()
     }
-    commands = []
-    for row in measured["commands"]:
-        command = model["commands"][row["index"]]
-        dispatch = by_name.get(command["function"])
-        lowest = bound.of_command(command, dispatch, vlen) * row["times"]
-        share = row["instructions"] / max(spent[command["function"]], 1)
-        found = executed.get(command["function"], {})
-        commands.append(
-            {
-                "kind": command["kind"],
-                "function": command["function"],
-                "op": dispatch["op"] if dispatch else command["kind"],
-                "layer": command["layer"],
-                "source": dispatch["source"] if dispatch else "",
-                "class": bound.class_of(command, dispatch),
-                "times": row["times"],
-                "instructions": row["instructions"],
-                "macs": dispatch["macs"] * row["times"] if dispatch else 0,
-                "bound": round(lowest, 1),
-                **{
-                    name: None if value is None else round(value * share, 1)
-                    for name, value in found.items()
-                },
-            }
+
+    def command(row: Row) -> measured.Command:
+        function = row.command.function
+        lowest = bound.of_command(row.command, row.dispatch, vlen) * row.ran.times
+        made = measured.Command(
+            kind=row.command.kind,
+            function=function,
+            op=row.op,
+            layer=row.command.layer,
+            source=row.dispatch.source if row.dispatch else "",
+            class_=bound.class_of(row.command, row.dispatch),
+            times=row.ran.times,
+            instructions=row.ran.instructions,
+            macs=row.macs,
+            bound=round(lowest, 1),
         )
-    return {
-        "name": model["name"],
-        "isa": model["isa"],
-        "vlen": vlen,
-        "core": core.name,
-        "instructions": measured["instructions"],
-        "arena_bytes": model["arena"]["bytes"],
-        "liveness_bound_bytes": model["arena"]["liveness_bound_bytes"],
-        "commands": commands,
-    }
+        all_of_it = executed.get(function)
+        if not all_of_it:
+            return made
+        share = row.ran.instructions / max(spent[function], 1)
+        parts = {
+            name: None if value is None else round(value * share, 1)
+            for name, value in all_of_it.items()
+        }
+        return records.decode(measured.Executed, {**records.encode(made), **parts})
+
+    return measured.Model(
+        name=model.name,
+        isa=model.isa,
+        vlen=vlen,
+        core=core.name,
+        instructions=inference.instructions,
+        arena_bytes=model.arena.bytes,
+        liveness_bound_bytes=model.arena.liveness_bound_bytes,
+        commands=tuple(map(command, rows)),
+    )
 
 
 def _executed(
@@ -175,18 +177,17 @@ def main(args: list[str]) -> int:
     parser.add_argument("--core", required=True)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(args)
-    record = json.loads(options.run.read_text())
     try:
-        rows = image(
-            json.loads(options.report.read_text()),
-            result.Outcome(tuple(record["lines"]), record["exit_status"]),
+        found = image(
+            load(options.report, Image).models,
+            judge.load(options.run),
             options.disassembly.read_text().splitlines(),
             mca.Core(options.mca, options.core),
         )
     except (image_report.SizeError, result.RecordError) as error:
         print(f"measure: {error}", file=sys.stderr)
         return 1
-    options.out.write_text(json.dumps(rows, indent=1) + "\n")
+    options.out.write_text(json.dumps(records.encode(found), indent=1) + "\n")
     return 0
 
 

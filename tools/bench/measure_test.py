@@ -8,15 +8,18 @@ import json
 import tempfile
 import unittest
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
+from blank import blank
 from rich.console import Console
 from rich.table import Table
 
-from tools.bench import mca, measure, page
+from bmc import records
+from bmc.report import Arena, Command, Dispatch, Model
+from tools.bench import mca, measure, measured, page
 from tools.bench.code_test import VECTOR
 from tools.emulate import result
+from tools.size.report import Image, save
 
 PRODUCT = "main_dispatch_0_matmul_i8"
 
@@ -28,31 +31,32 @@ def shown(parts: list[str | Table]) -> str:
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 
 
-MODEL: dict[str, Any] = {
-    "name": "net",
-    "isa": "rv64gcv_zvl256b",
-    "arena": {"bytes": 120, "liveness_bound_bytes": 100},
-    "dispatches": [
-        {
-            "name": PRODUCT,
-            "op": "matmul_i8",
-            "macs": 19_200,
-            "accumulator": "i32",
-            "operands": [],
-            "source": "model.py:3",
-        }
-    ],
-    "commands": [
-        {"kind": "fill", "function": "", "workgroups": [0, 0, 0], "bytes": 512, "layer": ""},
-        {
-            "kind": "dispatch",
-            "function": PRODUCT,
-            "workgroups": [2, 1, 1],
-            "bytes": 0,
-            "layer": "fc (Linear)",
-        },
-    ],
-}
+MODEL = blank(
+    Model,
+    name="net",
+    isa="rv64gcv_zvl256b",
+    arena=blank(Arena, bytes=120, liveness_bound_bytes=100),
+    dispatches=(
+        blank(
+            Dispatch,
+            name=PRODUCT,
+            op="matmul_i8",
+            macs=19_200,
+            accumulator="i32",
+            source="model.py:3",
+        ),
+    ),
+    commands=(
+        blank(Command, kind="fill", workgroups=(0, 0, 0), bytes=512),
+        blank(
+            Command,
+            kind="dispatch",
+            function=PRODUCT,
+            workgroups=(2, 1, 1),
+            layer="fc (Linear)",
+        ),
+    ),
+)
 # Four launches: two workgroups in each of two inferences; 30 iterations in each launch.
 COUNTS = (
     [(0x4E7C, 4)]
@@ -74,37 +78,44 @@ DISASSEMBLY = [
 ]
 
 
-def measured(counts: list[tuple[int, int]], disassembly: list[str] = DISASSEMBLY) -> dict[str, Any]:
+def taken(counts: list[tuple[int, int]], disassembly: list[str] = DISASSEMBLY) -> measured.Model:
     lines = (*RECORDS, *(f"{at:08x} {count}" for at, count in counts))
     with mock.patch.object(mca, "cycles", lambda loops, core: [20.0] * len(loops)):
         core = mca.Core("mca", "spacemit-x60")
-        (row,) = measure.image({"models": [MODEL]}, result.Outcome(lines, 0), disassembly, core)
+        (row,) = measure.image([MODEL], result.Outcome(lines, 0), disassembly, core)
     return row
 
 
 class MeasureTest(unittest.TestCase):
     def test_a_row_for_each_command(self) -> None:
-        fill, product = measured(COUNTS)["commands"]
-        self.assertEqual((fill["class"], fill["instructions"], fill["bound"]), ("fill", 100, 2))
-        self.assertEqual((product["layer"], product["instructions"]), ("fc (Linear)", 1000))
-        self.assertEqual((product["macs"], product["bound"]), (19_200, 700))
+        fill, product = taken(COUNTS).commands
+        self.assertEqual((fill.class_, fill.instructions, fill.bound), ("fill", 100, 2))
+        self.assertEqual((product.layer, product.instructions), ("fc (Linear)", 1000))
+        self.assertEqual((product.macs, product.bound), (19_200, 700))
+        assert isinstance(product, measured.Executed)
         # One inference: 60 iterations, each 1 + 2 + 4 registers, and two moves of four.
-        self.assertEqual(product["vector_products"], 60)
-        self.assertEqual(product["work"], 60 * 7 + 2 * (4 + 4))
-        self.assertEqual(product["spills"], 4)
-        self.assertEqual(product["scalar_products"], 0)
+        self.assertEqual(product.vector_products, 60)
+        self.assertEqual(product.work, 60 * 7 + 2 * (4 + 4))
+        self.assertEqual(product.spills, 4)
+        self.assertEqual(product.scalar_products, 0)
         # 60 iterations of 20 cycles; outside of them two instructions and two moves of four registers.
-        self.assertEqual(product["cycles"], 60 * 20 + 2 * (1 + 4 + 4 + 1))
+        self.assertEqual(product.cycles, 60 * 20 + 2 * (1 + 4 + 4 + 1))
 
     def test_a_kernel_that_never_ran_has_no_counts(self) -> None:
-        product = measured([])["commands"][1]
-        self.assertNotIn("work", product)
-        self.assertEqual(product["instructions"], 1000)
+        product = taken([]).commands[1]
+        self.assertNotIsInstance(product, measured.Executed)
+        self.assertEqual(product.instructions, 1000)
 
     def test_kernels_that_the_runtime_loads_have_only_instructions(self) -> None:
-        product = measured(COUNTS, DISASSEMBLY[-1:])["commands"][1]
-        self.assertNotIn("work", product)
-        self.assertEqual((product["instructions"], product["bound"]), (1000, 700))
+        product = taken(COUNTS, DISASSEMBLY[-1:]).commands[1]
+        self.assertNotIsInstance(product, measured.Executed)
+        self.assertEqual((product.instructions, product.bound), (1000, 700))
+
+    def test_what_is_written_is_read_again(self) -> None:
+        for row in (taken(COUNTS), taken([])):
+            data = json.loads(json.dumps(records.encode(row)))
+            self.assertIn("class", data["commands"][0])
+            self.assertEqual(records.decode(measured.Model, data), row)
 
     def test_a_run_that_fails_measures_nothing(self) -> None:
         with tempfile.TemporaryDirectory() as work:
@@ -112,7 +123,7 @@ class MeasureTest(unittest.TestCase):
             lines = (*RECORDS[:-1], "BM1 FAIL model=net differing=1")
             run.write_text(json.dumps({"lines": lines, "exit_status": 1}))
             report, disassembly = Path(work) / "report.json", Path(work) / "code.s"
-            report.write_text(json.dumps({"models": [MODEL]}))
+            save(report, blank(Image, models=(MODEL,)))
             disassembly.write_text("\n".join(DISASSEMBLY))
             options = {"report": report, "run": run, "disassembly": disassembly, "out": out}
             args = [
@@ -126,7 +137,7 @@ class MeasureTest(unittest.TestCase):
             self.assertFalse(out.exists())
 
     def test_what_is_printed(self) -> None:
-        model = measured(COUNTS)
+        model = taken(COUNTS)
         text = shown(page.table(model))
         self.assertIn("net, VLEN 256: 1,200 instructions, 0.062 per MAC; 58 % of the bound", text)
         self.assertIn("arena 120 bytes, liveness bound 100: 1.20; cycles of a spacemit-x60\n", text)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import compress
-from typing import Any
 
 from rich.table import Table
+
+from tools.bench.measured import Command, Executed, Model
+from tools.size.table import table as aligned
 
 _COLUMNS = (
     "instructions",
@@ -23,87 +24,75 @@ _COLUMNS = (
 _TOP = 15
 
 
-def table(model: dict[str, Any], top: int = _TOP) -> list[str | Table]:
+def table(model: Model, top: int = _TOP) -> list[str | Table]:
     """Returns what is shown of one model: its most expensive dispatches, fills and copies."""
-    arena, least = model["arena_bytes"], model["liveness_bound_bytes"]
-    macs = sum(command["macs"] for command in model["commands"])
-    per_mac = f", {model['instructions'] / macs:.3f} per MAC" if macs else ""
-    merged = _merged(model["commands"])
-    rows = [_cells(command) for command in merged[:top]]
-    rest = sum(command["instructions"] for command in merged[top:])
+    arena, least = model.arena_bytes, model.liveness_bound_bytes
+    macs = sum(command.macs for command in model.commands)
+    per_mac = f", {model.instructions / macs:.3f} per MAC" if macs else ""
+    merged = _merged(model.commands)
+    rows = [_cells(group) for group in merged[:top]]
+    rest = sum(map(_instructions, merged[top:]))
     if rest:
         rows.append((f"{rest:,}", *[""] * (len(_COLUMNS) - 1), f"{len(merged) - top} more"))
+    bound = sum(command.bound for command in model.commands)
     return [
-        f"{model['name']}, VLEN {model['vlen']}: {model['instructions']:,} instructions{per_mac}; "
-        f"{_percent(model)} of the bound",
+        f"{model.name}, VLEN {model.vlen}: {model.instructions:,} instructions{per_mac}; "
+        f"{100 * bound / max(model.instructions, 1):.0f} % of the bound",
         f"arena {arena:,} bytes, liveness bound {least:,}: {arena / max(least, 1):.2f}; "
-        f"cycles of a {model['core']}",
-        aligned((*_COLUMNS, "dispatch"), rows),
+        f"cycles of a {model.core}",
+        aligned((*_COLUMNS, "dispatch"), rows, indented=False),
     ]
 
 
-def ranking(models: Iterable[dict[str, Any]]) -> list[str | Table]:
+def ranking(models: Iterable[Model]) -> list[str | Table]:
     """Returns the excess over the bound by class, over all models and VLENs."""
     excess: dict[str, float] = defaultdict(float)
-    instructions: dict[str, int] = defaultdict(int)
+    instructions: Counter[str] = Counter()
     for model in models:
-        for command in model["commands"]:
-            excess[command["class"]] += command["instructions"] - command["bound"]
-            instructions[command["class"]] += command["instructions"]
+        for command in model.commands:
+            excess[command.class_] += command.instructions - command.bound
+            instructions[command.class_] += command.instructions
     total = sum(excess.values()) or 1
     rows = [
         (f"{value:,.0f}", f"{100 * value / total:.1f} %", f"{instructions[name]:,}", name)
         for name, value in sorted(excess.items(), key=lambda item: -item[1])
     ]
-    return [
-        "excess over the bound by class",
-        aligned(("excess", "share", "instructions", "class"), rows),
-    ]
+    headings = ("excess", "share", "instructions", "class")
+    return ["excess over the bound by class", aligned(headings, rows, indented=False)]
 
 
-def _percent(row: dict[str, Any]) -> str:
-    bound = sum(command["bound"] for command in row["commands"])
-    return f"{100 * bound / max(row['instructions'], 1):.0f} %"
-
-
-def _merged(commands: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Adds up the commands of the same kernel and layer; returns them by instructions."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+def _merged(commands: Iterable[Command]) -> list[list[Command]]:
+    """Returns the commands of the same kernel and layer together, by instructions."""
+    found: dict[tuple[str, str], list[Command]] = defaultdict(list)
     for command in commands:
-        row = found.setdefault((command["op"], command["layer"]), dict.fromkeys(command, 0))
-        for name, value in command.items():
-            row[name] = (row.get(name) or 0) + value if isinstance(value, int | float) else value
-    return sorted(found.values(), key=lambda row: -row["instructions"])
+        found[command.op, command.layer].append(command)
+    return sorted(found.values(), key=lambda group: -_instructions(group))
 
 
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    instructions, macs = row["instructions"], row["macs"]
+def _instructions(group: Iterable[Command]) -> int:
+    return sum(command.instructions for command in group)
+
+
+def _cells(group: Sequence[Command]) -> tuple[str, ...]:
+    instructions, macs = _instructions(group), sum(command.macs for command in group)
+    bound = sum(command.bound for command in group)
+    known = [command for command in group if isinstance(command, Executed)]
 
     def executed(name: str) -> str:
-        return f"{row[name]:,.0f}" if row.get(name) else ""
+        count = sum(getattr(command, name) or 0 for command in known)
+        return f"{count:,.0f}" if count else ""
 
-    layer = row["layer"] or row["source"]
+    last = group[-1]
+    layer = last.layer or last.source
     return (
         f"{instructions:,}",
-        f"{row['bound']:,.0f}",
-        f"{100 * row['bound'] / max(instructions, 1):.0f} %",
+        f"{bound:,.0f}",
+        f"{100 * bound / max(instructions, 1):.0f} %",
         f"{macs:,}" if macs else "",
         f"{instructions / macs:.3f}" if macs else "",
         executed("work"),
         executed("cycles"),
         executed("spills"),
         executed("scalar_products"),
-        f"{layer}  {row['op']}" if layer else row["op"],
+        f"{layer}  {last.op}" if layer else last.op,
     )
-
-
-def aligned(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
-    """Aligns numbers to the right, and what they are about, in the last column, to the left; drops empty columns."""
-    used = [any(row[column] for row in rows) for column in range(len(headings))]
-    shown = Table(box=None, header_style="bold", padding=(0, 0, 0, 2), pad_edge=False)
-    for heading in compress(headings[:-1], used):
-        shown.add_column(heading, justify="right", no_wrap=True)
-    shown.add_column(headings[-1])
-    for row in rows:
-        shown.add_row(*compress(row, used))
-    return shown

@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import io
 import unittest
-from typing import Any
 
+from blank import blank
 from rich.console import Console
 
+from bmc.report import Command, Model
 from tools.bench import several
+from tools.size.report import Harts, Image, Inference, Run, Stretch
 
 
-def report(critical: int, harts: dict[str, Any] | None = None) -> dict[str, Any]:
-    run = {"models": [{"name": "m", "instructions": critical, "harts": harts}]}
-    commands = [
-        {"layer": "conv (Conv2d)", "function": "f", "kind": "dispatch"},
-        {"layer": "", "function": "g", "kind": "dispatch"},
-    ]
-    return {"run": run, "models": [{"commands": commands}]}
+def report(critical: int, harts: Harts | None = None) -> Image:
+    commands = (
+        blank(Command, layer="conv (Conv2d)", function="f"),
+        blank(Command, function="g"),
+    )
+    measured = blank(Inference, name="m", instructions=critical, harts=harts)
+    run = blank(Run, models=(measured,))
+    return blank(Image, run=run, models=(blank(Model, commands=commands),))
 
 
 ALONE = report(1000)
 FOUR = report(
     312,
-    {
-        "barriers": 12,
-        "count": 4,
-        "critical": 312,
-        "stretches": [
-            {"barrier": 6, "commands": [0], "work": [200, 200, 200, 200]},
-            {"barrier": 6, "commands": [1], "work": [100, 50, 50, 50]},
-        ],
-        "work": [300, 250, 250, 250],
-    },
+    Harts(
+        barriers=12,
+        count=4,
+        critical=312,
+        stretches=(
+            Stretch(barrier=6, commands=(0,), work=(200, 200, 200, 200)),
+            Stretch(barrier=6, commands=(1,), work=(100, 50, 50, 50)),
+        ),
+        work=(300, 250, 250, 250),
+    ),
 )
 
 

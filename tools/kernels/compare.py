@@ -7,18 +7,20 @@ example:
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
+from bmc.report import Model
 from tools import console
 from tools.emulate import judge, result
+from tools.size.report import load
+from tools.size.rows import rows
+from tools.size.table import table as aligned
 
 
-def table(report: dict[str, Any], outcome: result.Outcome) -> Table:
+def table(report: Model, outcome: result.Outcome) -> Table:
     """Returns a row for each dispatch that a library computes.
 
     Args:
@@ -29,33 +31,24 @@ def table(report: dict[str, Any], outcome: result.Outcome) -> Table:
     counts = all(record.number("plain") for record in records)
     unit = "instructions" if counts else "cycles"
     plain_key, library_key = ("plain", "library") if counts else ("plain_cycles", "library_cycles")
-    calls = {d["name"]: d["call"] for d in report["dispatches"] if d["call"]}
-    shown = Table(box=None, header_style="bold", padding=(0, 0, 0, 2))
-    for heading in (f"IREE's {unit}", "library's", "ratio", "max. error"):
-        shown.add_column(heading, justify="right")
-    shown.add_column("layer, kernel and function", overflow="fold")
-    total = [0, 0]
+    commands = rows(report)
+    shown, total = [], [0, 0]
     for record in records:
-        command = report["commands"][record.number("index")]
-        call = calls[command["function"]]
+        row = commands[record.number("index")]
         plain, library = record.number(plain_key), record.number(library_key)
         total = [total[0] + plain, total[1] + library]
         mark = "" if record.field("result") == "ok" else "  (differs)"
-        where = f"{command['layer']}  " if command["layer"] else ""
-        named = f"{where}{command['function']}  {call['function']} of {call['library']}{mark}"
-        shown.add_row(
-            f"{plain:,}",
-            f"{library:,}",
-            _ratio(plain, library),
-            f"{record.real('max_abs'):.1e}",
-            named,
-        )
-    shown.add_row(f"{total[0]:,}", f"{total[1]:,}", _ratio(*total), "", "together")
-    return shown
+        where = f"{row.command.layer}  " if row.command.layer else ""
+        error = f"{record.real('max_abs'):.1e}"
+        shown.append([*_cells(plain, library), error, f"{where}{row.kernel}  {row.call}{mark}"])
+    headings = (f"IREE's {unit}", "library's", "ratio", "max. error")
+    return aligned(
+        (*headings, "layer, kernel and function"), [*shown, [*_cells(*total), "", "together"]]
+    )
 
 
-def _ratio(plain: int, library: int) -> str:
-    return f"{plain / library:.2f}" if library else "-"
+def _cells(plain: int, library: int) -> list[str]:
+    return [f"{plain:,}", f"{library:,}", f"{plain / library:.2f}" if library else "-"]
 
 
 def main(args: list[str]) -> int:
@@ -65,7 +58,7 @@ def main(args: list[str]) -> int:
     parser.add_argument("report", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("run", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(args)
-    report = json.loads(options.report.read_text())
+    report = load(options.report, Model)
     outcome = judge.load(options.run)
     try:
         shown = table(report, outcome)

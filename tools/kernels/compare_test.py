@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import io
 import unittest
-from typing import Any
 
+from blank import blank
 from rich.console import Console
 
+from bmc.report import Call, Command, Dispatch, Model
 from tools.emulate.result import Outcome, RecordError
 from tools.kernels import compare
 
-_REPORT: dict[str, Any] = {
-    "dispatches": [
-        {"name": "f", "call": {"library": "//k:fast", "function": "fast"}},
-        {"name": "g", "call": None},
-    ],
-    "commands": [
-        {"function": "g", "layer": ""},
-        {"function": "f", "layer": "encoder.0 (Linear)"},
-    ],
-}
+_REPORT = blank(
+    Model,
+    dispatches=(
+        blank(Dispatch, name="f", call=Call("//k:fast", "fast", "")),
+        blank(Dispatch, name="g"),
+    ),
+    commands=(
+        blank(Command, function="g"),
+        blank(Command, function="f", layer="encoder.0 (Linear)"),
+    ),
+)
 _RECORD = (
     "BM1 KERNEL index=1 result={} max_abs=1.5e-06 differing=3 plain={} library={} plain_cycles=90"
     " library_cycles=45"
@@ -28,9 +30,9 @@ _RECORD = (
 
 
 def _shown(*lines: str) -> str:
-    console = Console(file=io.StringIO(), width=200)
-    console.print(compare.table(_REPORT, Outcome(lines, 0)))
-    return console.file.getvalue()  # type: ignore[attr-defined]
+    out = io.StringIO()
+    Console(file=out, width=200).print(compare.table(_REPORT, Outcome(lines, 0)))
+    return out.getvalue()
 
 
 class CompareTest(unittest.TestCase):

@@ -6,19 +6,19 @@ The linker would say which symbol is missing, but not who wants it.
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
+from bmc.report import Model
 from tools.persistent_worker import persistent_worker
+from tools.size.report import load
 
 # A large library is not listed in a message.
 _MOST_NAMED = 8
 
 
-def problems(report: dict[str, Any], defined: set[str]) -> list[str]:
+def problems(report: Model, defined: set[str]) -> list[str]:
     """Returns a sentence for each function that a model calls and nothing defines.
 
     Args:
@@ -26,15 +26,16 @@ def problems(report: dict[str, Any], defined: set[str]) -> list[str]:
       defined: functions in the archives of the model's kernel libraries.
     """
     found = []
-    for dispatch in report["dispatches"]:
-        call = dispatch["call"]
-        called = [call["function"], call["wait"]] if call else []
+    for dispatch in report.dispatches:
+        call = dispatch.call
+        if not call:
+            continue
         names = ", ".join(sorted(defined)) if 0 < len(defined) <= _MOST_NAMED else ""
         has = f"; they define {names}" if names else ""
         found += [
-            f"the matcher of {call['library']} computes '{dispatch['op']}' with '{function}', which no source "
+            f"the matcher of {call.library} computes '{dispatch.op}' with '{function}', which no source "
             f"or archive of the library defines{has}"
-            for function in called
+            for function in (call.function, call.wait)
             if function and function not in defined
         ]
     return list(dict.fromkeys(found))
@@ -55,7 +56,7 @@ def main(args: list[str]) -> int:
     parser.add_argument("--archive", type=Path, action="append", default=[])
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(args)
-    report = json.loads(options.report.read_text())
+    report = load(options.report, Model)
     found = problems(report, _defined(options.nm, options.archive))
     for problem in found:
         print(f"{options.model}: error: {problem}", file=sys.stderr)

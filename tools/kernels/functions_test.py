@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import unittest
-from typing import Any
 
+from blank import blank
+
+from bmc.report import Call, Dispatch, Model
 from tools.kernels import functions
 
-_CALL = {"library": "//k:vendor", "function": "product", "wait": ""}
-_REPORT: dict[str, Any] = {
-    "dispatches": [
-        {"op": "matmul_4x4x4_f32", "call": _CALL},
-        {"op": "matmul_4x4x4_f32", "call": _CALL},
-        {"op": "softmax", "call": None},
-    ]
-}
+_CALL = Call("//k:vendor", "product", "")
+
+
+def _report(*calls: tuple[str, Call | None]) -> Model:
+    return blank(Model, dispatches=tuple(blank(Dispatch, op=op, call=call) for op, call in calls))
+
+
+_REPORT = _report(("matmul_4x4x4_f32", _CALL), ("matmul_4x4x4_f32", _CALL), ("softmax", None))
 
 
 class FunctionsTest(unittest.TestCase):
@@ -27,7 +30,7 @@ class FunctionsTest(unittest.TestCase):
             self.assertIn(part, problem)
 
     def test_a_missing_function_that_waits_is_named(self) -> None:
-        report = {"dispatches": [{"op": "softmax", "call": _CALL | {"wait": "drain"}}]}
+        report = _report(("softmax", dataclasses.replace(_CALL, wait="drain")))
         (problem,) = functions.problems(report, {"product"})
         self.assertIn("with 'drain'", problem)
 

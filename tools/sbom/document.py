@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 from cyclonedx.contrib.license.factories import LicenseFactory
 from cyclonedx.model import (
@@ -21,7 +20,9 @@ from cyclonedx.model.component import Component, ComponentScope, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
+from bmc.report import Model
 from tools.sbom.parts import Part
+from tools.size.report import Image
 
 # Where documents get their serial numbers from, which depend on nothing but what is in them.
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://cyclonedx.org/ironcast")
@@ -35,31 +36,30 @@ def _properties(**values: str) -> list[Property]:
     return [Property(name=f"ironcast:{name}", value=value) for name, value in values.items()]
 
 
-def image(name: str, sha256: str, report: dict[str, Any]) -> Component:
+def image(name: str, sha256: str, report: Image) -> Component:
     """The firmware itself; `sha256` is its ELF's."""
-    model = report["models"][0]
     return Component(
         name=name,
         type=ComponentType.FIRMWARE,
         bom_ref="image",
         hashes=[_sha256(sha256)],
-        properties=_properties(board=report["board"], isa=model["isa"]),
+        properties=_properties(board=report.board, isa=report.models[0].isa),
     )
 
 
-def model(report: dict[str, Any]) -> Component:
+def model(report: Model) -> Component:
     """A model of the image, as the compiler's report has it: the user's, with whatever license it has."""
     return Component(
-        name=report["name"],
+        name=report.name,
         type=ComponentType.MACHINE_LEARNING_MODEL,
-        bom_ref=f"model:{report['name']}",
+        bom_ref=f"model:{report.name}",
         scope=ComponentScope.REQUIRED,
-        hashes=[_sha256(report["sha256"]["weights.bin"])],
+        hashes=[_sha256(report.sha256["weights.bin"])],
         properties=_properties(
-            frontend=report["frontend"],
+            frontend=report.frontend,
             hashed="the weights in the image",
             on_target="weights, plan and kernels",
-            source=report["source"],
+            source=report.source,
         ),
     )
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import sys
 from pathlib import Path
 
 from tools.sbom import document, parts
+from tools.size.report import Image, load
 
 
 def main(args: list[str]) -> None:
@@ -27,11 +27,11 @@ def main(args: list[str]) -> None:
     parser.add_argument("--table", type=Path, required=True, help="Ironcast's versions.bzl")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(args)
-    report = json.loads(options.report.read_text(encoding="utf-8"))
+    report = load(options.report, Image)
     ironcast = options.table.absolute().parents[1]
     components = [
         document.runtime(),
-        *map(document.model, report["models"]),
+        *map(document.model, report.models),
         *map(document.part, parts.python(ironcast, options.package)),
         *map(document.part, parts.debian(ironcast, options.map.read_text(encoding="utf-8"))),
     ]

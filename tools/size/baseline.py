@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+
+from tools.size.report import Image
 
 SLACK_PERCENT = 2.0
 # What a new line holds.
@@ -27,22 +28,18 @@ class Line:
     numbers: Mapping[str, int]
 
 
-def measured(report: dict[str, Any]) -> dict[str, int]:
+def measured(report: Image) -> dict[str, int]:
     """Returns the numbers of a measured report that a baseline can hold, by name."""
+    run, flash = report.recorded, report.flash_bytes
     return {
-        "arena_bytes": report["ram_bytes"]["arena"],
-        "flash_bytes": report["flash_bytes"]["total"] - report["flash_bytes"]["golden"],
-        "instructions": report["run"]["instructions"],
-        "kernel_bytes": report["flash_bytes"]["kernels"],
-        "runtime_text_bytes": report["text_bytes"].get("runtime", 0),
-        "stack_bytes": report["run"]["stack_bytes"],
-        "weight_bytes": report["flash_bytes"]["weights"],
+        "arena_bytes": report.ram_bytes.arena,
+        "flash_bytes": flash.total - flash.golden,
+        "instructions": run.instructions,
+        "kernel_bytes": flash.kernels,
+        "runtime_text_bytes": report.text_bytes.get("runtime", 0),
+        "stack_bytes": run.stack_bytes,
+        "weight_bytes": flash.weights,
     }
-
-
-def vlen(report: dict[str, Any]) -> int:
-    """Returns the VLEN of the run."""
-    return int(report["run"]["boot"]["vlen"])
 
 
 def read(text: str) -> dict[str, Line]:
@@ -62,7 +59,7 @@ def read(text: str) -> dict[str, Line]:
     return found
 
 
-def check(lines: Mapping[str, Line], image: str, report: dict[str, Any]) -> list[str]:
+def check(lines: Mapping[str, Line], image: str, report: Image) -> list[str]:
     """Returns one sentence for every number that is not what the baseline says.
 
     Raises BaselineError if the image has no line, or one that names something that is not measured.
@@ -70,8 +67,8 @@ def check(lines: Mapping[str, Line], image: str, report: dict[str, Any]) -> list
     if image not in lines:
         raise BaselineError(f"there is no line for {image}")
     line, now = lines[image], measured(report)
-    if line.vlen != vlen(report):
-        return [f"{image} ran at VLEN {vlen(report)}, the baseline is for {line.vlen}"]
+    if line.vlen != report.recorded.vlen:
+        return [f"{image} ran at VLEN {report.recorded.vlen}, the baseline is for {line.vlen}"]
     problems = []
     for name, before in line.numbers.items():
         if name not in now:
@@ -86,7 +83,7 @@ def check(lines: Mapping[str, Line], image: str, report: dict[str, Any]) -> list
     return problems
 
 
-def renew(text: str, reports: Mapping[str, dict[str, Any]]) -> str:
+def renew(text: str, reports: Mapping[str, Image]) -> str:
     """Returns the file with the lines of these images as measured; others and comments stay.
 
     A line keeps its names; a new one has the usual ones and comes where the alphabet puts it.
@@ -98,7 +95,7 @@ def renew(text: str, reports: Mapping[str, dict[str, Any]]) -> str:
         unknown = [name for name in names if name not in now]
         if unknown:
             raise BaselineError(f"the line for {image} has `{unknown[0]}`, which is not measured")
-        lines[image] = Line(vlen(report), {name: now[name] for name in names})
+        lines[image] = Line(report.recorded.vlen, {name: now[name] for name in names})
     comments = [line for line in text.splitlines() if line.startswith("#")]
     return "\n".join([*comments, *(_text(image, lines[image]) for image in sorted(lines))]) + "\n"
 

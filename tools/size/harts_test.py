@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import unittest
-from typing import Any
 
 from tools.emulate import result
 from tools.size import harts, harts_table, size
+from tools.size.report import Harts, Inference
 
 
 class HartsTest(unittest.TestCase):
@@ -25,25 +25,30 @@ class HartsTest(unittest.TestCase):
         "BM1 PASS cases=1",
     )
 
-    def summary(self, lines: tuple[str, ...]) -> Any:
-        return size.run_summary(result.Outcome(lines, 0))["models"][0]
+    def summary(self, lines: tuple[str, ...]) -> Inference:
+        return size.run_summary(result.Outcome(lines, 0)).models[0]
+
+    def harts(self) -> Harts:
+        found = self.summary(self.LINES).harts
+        assert found is not None
+        return found
 
     def test_the_critical_path(self) -> None:
         measured = self.summary(self.LINES)
-        found = measured["harts"]
-        self.assertEqual(found["count"], 3)
-        self.assertEqual(found["barriers"], 150)
+        found = self.harts()
+        self.assertEqual(found.count, 3)
+        self.assertEqual(found.barriers, 150)
         # The longest share of each stretch, and all barriers.
-        self.assertEqual(found["critical"], 110 + 80 + 150)
-        self.assertEqual(measured["instructions"], found["critical"])
-        self.assertEqual(found["work"], [160, 190, 100])
-        self.assertEqual([each["commands"] for each in found["stretches"]], [[], [0], [1, 2]])
+        self.assertEqual(found.critical, 110 + 80 + 150)
+        self.assertEqual(measured.instructions, found.critical)
+        self.assertEqual(found.work, (160, 190, 100))
+        self.assertEqual([each.commands for each in found.stretches], [(), (0,), (1, 2)])
         self.assertAlmostEqual(harts.efficiency(found), 450 / (3 * 340))
         (lost, stretch), *_ = harts_table.losses(found)
-        self.assertEqual((lost, stretch["commands"]), (3 * (80 + 60) - 140, [1, 2]))
+        self.assertEqual((lost, stretch.commands), (3 * (80 + 60) - 140, (1, 2)))
 
     def test_what_a_report_says(self) -> None:
-        first, second = harts_table.lines(self.summary(self.LINES)["harts"])
+        first, second = harts_table.lines(self.harts())
         self.assertEqual(
             first,
             "3 harts: critical path 340 instructions, of which 150 in 3 barriers; efficiency 44 %",
@@ -54,7 +59,7 @@ class HartsTest(unittest.TestCase):
         alone = tuple(
             re.sub(r" harts=\S+", "", line) for line in self.LINES if "BARRIER" not in line
         )
-        self.assertIsNone(self.summary(alone)["harts"])
+        self.assertIsNone(self.summary(alone).harts)
 
     def test_a_damaged_record(self) -> None:
         for damaged in ("harts=100,1x0,100", "harts=,110,100"):

@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
+from bmc.report import Model
 from tools.size import link_map
+from tools.size.report import Flash, Image, Memory, Ram
 
-# The parts of an image, in the order reports list them.
-PARTS = (
-    "weights",
-    "golden",
-    "kernels",
-    "plan",
-    "runtime",
-    "application",
-    "board",
-    "other",
-    "padding",
-)
 _RAM_SECTIONS = {".bm.arena": "arena", ".bm.stack": "stack", ".bss": "bss", ".data": "data"}
-RAM_USES = ("arena", "state", "stack", "bss", "data")
 
 
 class SizeError(Exception):
     """One sentence for the user."""
 
 
-def build(
-    map_lines: list[str], board: dict[str, Any], models: list[dict[str, Any]]
-) -> dict[str, Any]:
+def build(map_lines: list[str], board: dict[str, Any], models: Sequence[Model]) -> Image:
     """Returns the report of a linked image.
 
     Args:
       map_lines: lld's link map.
       board: board.json.
-      models: report.json of the compiler, for each model in the image.
+      models: the compiler's reports of the models in the image.
     """
     pieces = link_map.parse(map_lines)
-    flash: dict[str, int] = defaultdict(int)
-    ram: dict[str, int] = defaultdict(int)
+    flash = _zeros(Flash)
+    ram = _zeros(Ram)
     text: dict[str, int] = defaultdict(int)
     for piece in pieces:
         if piece.in_image:
@@ -50,26 +39,27 @@ def build(
             # A plan's only variable is its model's state.
             is_state = piece.section == ".bss" and piece.part == "plan"
             ram["state" if is_state else _RAM_SECTIONS[piece.section]] += piece.bytes
-    return {
-        "board": board["name"],
-        "flash_bytes": {**{part: flash[part] for part in PARTS}, "total": sum(flash.values())},
-        "memory": [_use(region, pieces) for region in board.get("memory", [])],
-        "models": models,
-        "ram_bytes": {
-            **{use: ram[use] for use in RAM_USES},
-            "total": sum(ram.values()),
-        },
-        "text_bytes": {part: size for part, size in sorted(text.items())},
-    }
+    return Image(
+        board=board["name"],
+        flash_bytes=Flash(**{**flash, "total": sum(flash.values())}),
+        memory=tuple(_use(region, pieces) for region in board.get("memory", [])),
+        models=tuple(models),
+        ram_bytes=Ram(**{**ram, "total": sum(ram.values())}),
+        text_bytes=dict(sorted(text.items())),
+    )
 
 
-def _use(region: dict[str, Any], pieces: list[link_map.Piece]) -> dict[str, Any]:
+def _zeros(kind: type) -> dict[str, int]:
+    return {field.name: 0 for field in dataclasses.fields(kind)}
+
+
+def _use(region: dict[str, Any], pieces: list[link_map.Piece]) -> Memory:
     origin, length = _number(region["origin"]), _number(region["length"])
     used = sum(p.bytes for p in pieces if 0 <= p.address - origin < length)
-    return {"length": length, "name": region["name"], "used": used}
+    return Memory(region["name"], length, used)
 
 
-def check_room(board: dict[str, Any], models: list[dict[str, Any]]) -> None:
+def check_room(board: dict[str, Any], models: Sequence[Model]) -> None:
     """Raises SizeError if the models' own parts already exceed a memory of the board.
 
     Run before linking, because the linker can only name the last section. The first memory in
@@ -78,13 +68,13 @@ def check_room(board: dict[str, Any], models: list[dict[str, Any]]) -> None:
     its own state.
     """
     image = {
-        "weights": sum(model["flash"]["weights_bytes"] for model in models),
-        "golden data": sum(model["flash"]["golden_bytes"] for model in models),
-        "kernels": sum(model["flash"]["kernels_bytes"] for model in models),
+        "weights": sum(model.flash.weights_bytes for model in models),
+        "golden data": sum(model.flash.golden_bytes for model in models),
+        "kernels": sum(model.flash.kernels_bytes for model in models),
     }
     written = {
-        "arena": max(model["arena"]["bytes"] for model in models),
-        "state": sum(model["state_bytes"] for model in models),
+        "arena": max(model.arena.bytes for model in models),
+        "state": sum(model.state_bytes for model in models),
     }
     memories = board["memory"]
     contents: list[dict[str, int]] = [{} for _ in memories]
@@ -99,7 +89,7 @@ def check_room(board: dict[str, Any], models: list[dict[str, Any]]) -> None:
         largest = ", ".join(
             f"{name} {size:,}" for name, size in sorted(parts.items(), key=lambda p: -p[1])[:3]
         )
-        names = " with ".join(model["name"] for model in models)
+        names = " with ".join(model.name for model in models)
         raise SizeError(
             f"{names} does not fit into the {memory['name']} of {board['name']}: at least "
             f"{need:,} bytes needed, {room:,} available; largest parts in bytes: {largest}. Use a "

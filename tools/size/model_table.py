@@ -7,16 +7,15 @@ example:
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import sys
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 from tools import console
 from tools.size import baseline
+from tools.size.report import Image, Inference, load
 
 BEGIN = "<!-- begin: tools/bazel run //models:table -- --update -->"
 END = "<!-- end -->"
@@ -34,34 +33,34 @@ class TableError(Exception):
     """One sentence for the user."""
 
 
-def row(report: dict[str, Any]) -> str:
+def row(report: Image) -> str:
     """Returns the line of an image with one model, named `<model>_<type>`, and a profile run."""
-    (model,), (measured,) = report["models"], report["run"]["models"]
-    name, _, element = model["name"].rpartition("_")
+    ((model, measured),) = report.inferences
+    name, _, element = model.name.rpartition("_")
     numbers = baseline.measured(report)
-    macs = model["macs"][model["entries"][0]["name"]]
+    macs = model.macs[model.entries[0].name]
     cells = [
         f"`{name}`",
-        model["frontend"],
+        model.frontend,
         element,
         f"{macs:,}",
-        f"{model['parameters']:,}",
+        f"{model.parameters:,}",
         f"{numbers['flash_bytes']:,}",
         f"{numbers['arena_bytes']:,}",
-        f"{model['arena']['liveness_bound_bytes']:,}",
-        f"{measured['instructions']:,}",
-        f"{measured['instructions'] / macs:.2f}" if macs else "-",
+        f"{model.arena.liveness_bound_bytes:,}",
+        f"{measured.instructions:,}",
+        f"{measured.instructions / macs:.2f}" if macs else "-",
         _agreement(measured),
     ]
     return f"| {' | '.join(cells)} |"
 
 
-def _agreement(measured: dict[str, Any]) -> str:
-    difference = "bit-exact" if not measured["differing"] else f"error {measured['max_abs']:.1e}"
-    if measured["accuracy"] is None:
+def _agreement(measured: Inference) -> str:
+    difference = "bit-exact" if not measured.differing else f"error {measured.max_abs:.1e}"
+    if measured.accuracy is None:
         return difference
-    accuracy = measured["accuracy"]
-    return f"{accuracy['correct']} of {accuracy['total']} right on both; {difference}"
+    accuracy = measured.accuracy
+    return f"{accuracy.correct} of {accuracy.total} right on both; {difference}"
 
 
 def table(rows: list[str]) -> str:
@@ -132,7 +131,7 @@ def main(args: list[str]) -> int:
     what.add_argument("--update", action="store_true", help="write the rows into the README")
     what.add_argument("--check", type=Path, metavar="README", help="fail unless it has these rows")
     options = parser.parse_args(args)
-    rows = [row(json.loads(path.read_text())) for path in options.reports]
+    rows = [row(load(path, Image)) for path in options.reports]
     print(table(rows))
     try:
         if options.update:

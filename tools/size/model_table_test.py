@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import unittest
-from typing import Any
 
+from blank import blank
+
+from bmc.report import Arena, Entry, Model
 from tools.emulate import result
 from tools.size import model_table, size
+from tools.size.report import Flash, Image, Ram
 
 LINES = (
     "BM1 BOOT isa=i vlen=256 board=b",
@@ -19,23 +22,23 @@ LINES = (
 ACCURACY = "BM1 ACCURACY correct=9 total=10 framework=9"
 
 
-def report(lines: tuple[str, ...], macs: int = 2000) -> dict[str, Any]:
-    return {
-        "flash_bytes": {"golden": 500, "kernels": 100, "total": 1700, "weights": 800},
-        "models": [
-            {
-                "arena": {"bytes": 64, "liveness_bound_bytes": 48},
-                "entries": [{"name": "main"}],
-                "frontend": "tflite",
-                "macs": {"main": macs},
-                "name": "net_int8",
-                "parameters": 780,
-            }
-        ],
-        "ram_bytes": {"arena": 64},
-        "run": size.run_summary(result.Outcome(lines, 0)),
-        "text_bytes": {},
-    }
+def report(lines: tuple[str, ...], macs: int = 2000) -> Image:
+    model = blank(
+        Model,
+        arena=blank(Arena, bytes=64, liveness_bound_bytes=48),
+        entries=(blank(Entry, name="main"),),
+        frontend="tflite",
+        macs={"main": macs},
+        name="net_int8",
+        parameters=780,
+    )
+    return blank(
+        Image,
+        flash_bytes=blank(Flash, golden=500, kernels=100, total=1700, weights=800),
+        models=(model,),
+        ram_bytes=blank(Ram, arena=64),
+        run=size.run_summary(result.Outcome(lines, 0)),
+    )
 
 
 class RowTest(unittest.TestCase):

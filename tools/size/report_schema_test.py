@@ -1,16 +1,20 @@
-"""Real reports are what report_schema.json says, which describes every field."""
+"""Real reports are what report_schema.json says, which describes every field, and records hold all that they say."""
 
 from __future__ import annotations
 
 import copy
 import json
 import os
+import re
 import unittest
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+
+from bmc import records
+from tools.size.report import Image
 
 SCHEMA = json.loads(Path(os.environ["SCHEMA"]).read_text())
 # The last ones are of an image with a kernel library for a device, and of one for several harts.
@@ -35,8 +39,8 @@ def fields(schema: Any, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from fields(inner, f"{name}.{field}")
         for key in ("items", "additionalProperties"):
             yield from fields(schema.get(key), f"{name}.{key}")
-        for field, inner in schema.get("$defs", {}).items():
-            yield from fields(inner, field)
+        for place, inner in enumerate(schema.get("anyOf", [])):
+            yield from fields(inner, f"{name}.{place}")
 
 
 class SchemaTest(unittest.TestCase):
@@ -53,6 +57,10 @@ class SchemaTest(unittest.TestCase):
         self.assertEqual(names, ["fixture", "resnet8_int8", "ad_offloaded", "resnet8_int8"])
         for report in REPORTS:
             self.assertEqual(problems(report), [])
+
+    def test_records_hold_all_of_a_report(self) -> None:
+        for report in REPORTS:
+            self.assertEqual(records.encode(records.decode(Image, report)), report)
 
     def test_only_libraries_have_plain_kernels_and_only_devices_are_busy(self) -> None:
         for report, has in zip(REPORTS, (False, False, True, False), strict=True):
@@ -75,17 +83,31 @@ class SchemaTest(unittest.TestCase):
         def older(report: dict[str, Any]) -> None:
             report["models"][0]["format_version"] = 3
 
-        changes: list[tuple[Callable[[dict[str, Any]], None], str]] = [
-            (more, r"commands\[0\].*'colour' was unexpected"),
-            (missing, r"tensors\[0\].*'offset' is a required property"),
-            (text, r"instructions: 'many' is not of type 'integer'"),
-            (older, r"format_version: 5 was expected"),
+        changes: list[tuple[Callable[[dict[str, Any]], None], str, str]] = [
+            (
+                more,
+                r"commands\[0\].*'colour' was unexpected",
+                "models[0].commands[0].colour",
+            ),
+            (
+                missing,
+                r"tensors\[0\].*'offset' is a required property",
+                "models[0].entries[0].tensors[0].offset",
+            ),
+            (
+                text,
+                r"instructions: 'many' is not of type 'integer'",
+                "run.models[0].commands[0].instructions",
+            ),
+            (older, r"format_version: 5 was expected", "models[0].format_version"),
         ]
-        for change, message in changes:
+        for change, message, place in changes:
             report = copy.deepcopy(REPORTS[0])
             change(report)
             (problem,) = problems(report)
             self.assertRegex(problem, message)
+            with self.assertRaisesRegex(records.MisfitError, f"^{re.escape(place)}$"):
+                records.decode(Image, report)
 
 
 if __name__ == "__main__":

@@ -9,137 +9,127 @@ example:
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from bmc.report import Model
 from tools import console
 from tools.size import harts_table, libraries
+from tools.size.report import Image, Inference, Run, load
+from tools.size.rows import Row, as_run
+from tools.size.table import pairs, table
 
 TOP = 20
-# Options for tables without lines.
-_PLAIN: dict[str, Any] = {"box": None, "header_style": "bold", "padding": (0, 0, 0, 2)}
 
 
-def _sizes(rows: list[tuple[str, int]]) -> Table:
-    table = Table(show_header=False, **_PLAIN)
-    table.add_column(min_width=28)
-    table.add_column(min_width=14, justify="right")
-    for name, value in rows:
-        table.add_row(name, f"{value:,}")
-    return table
-
-
-def _dispatches(model: dict[str, Any], run: dict[str, Any]) -> Table:
+def _dispatches(model: Model, measured: Inference) -> Table:
     """Returns what each kernel took in each layer, what took most first: in cycles if the run has them."""
-    unit = "instructions" if run["cycles"] is None else "cycles"
+    has_cycles = measured.cycles is not None
+    unit = "cycles" if has_cycles else "instructions"
     cost: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for measured in run["commands"]:
-        command = model["commands"][measured["index"]]
-        kernel = command["function"] or command["kind"]
-        cost[command["layer"], kernel].update(measured)
+    first: dict[tuple[str, str], Row] = {}
+    for row in as_run(model, measured):
+        place = row.command.layer, row.kernel
+        first.setdefault(place, row)
+        ran = row.ran
+        cost[place].update(instructions=ran.instructions, cycles=ran.cycles or 0, times=ran.times)
     ordered = sorted(cost.items(), key=lambda item: -item[1][unit])
     total = sum(spent[unit] for spent in cost.values()) or 1
 
     def numbers(spent: Counter[str]) -> list[str]:
         cells = [f"{spent['instructions']:,}"]
-        if run["cycles"] is not None:
+        if has_cycles:
             each = spent["cycles"] / max(spent["instructions"], 1)
             cells += [f"{spent['cycles']:,}", f"{each:.2f}"]
         return [*cells, f"{100 * spent[unit] / total:.1f} %"]
 
-    table = Table(**_PLAIN)
-    of_hardware = [] if run["cycles"] is None else ["cycles", "each"]
-    for number in ("instructions", *of_hardware, "share", "runs"):
-        table.add_column(number, justify="right")
-    table.add_column("layer and kernel", overflow="fold")
-    calls = {dispatch["name"]: dispatch["call"] for dispatch in model["dispatches"]}
+    rows = []
     for (layer, kernel), spent in ordered[:TOP]:
-        mark = _mark(model["code"].get(kernel), calls.get(kernel))
-        name = f"{layer}  {kernel}{mark}" if layer else f"{kernel}{mark}"
-        table.add_row(*numbers(spent), str(spent["times"]), name)
+        name = f"{kernel}{_mark(model, first[layer, kernel])}"
+        rows.append([*numbers(spent), str(spent["times"]), f"{layer}  {name}" if layer else name])
     rest = ordered[TOP:]
     if rest:
         spent = sum((spent for _, spent in rest), Counter())
-        table.add_row(*numbers(spent), "", f"{len(rest)} more")
-    return table
+        rows.append([*numbers(spent), "", f"{len(rest)} more"])
+    of_hardware = ("cycles", "each") if has_cycles else ()
+    return table(("instructions", *of_hardware, "share", "runs", "layer and kernel"), rows)
 
 
-def _mark(facts: dict[str, Any] | None, call: dict[str, Any] | None) -> str:
+def _mark(model: Model, row: Row) -> str:
     """Returns what is special about a kernel: a library computes it, or its code has products of single numbers."""
-    if call:
-        return f"  ({call['function']} of {call['library']})"
-    is_scalar = facts and not facts["vectorized"] and facts["scalar_products"]
-    return "  (scalar)" if is_scalar else ""
+    if row.call:
+        return f"  ({row.call})"
+    code = (model.code or {}).get(row.command.function)
+    return "  (scalar)" if code and not code.vectorized and code.scalar_products else ""
 
 
-def _arena_line(model: dict[str, Any]) -> str:
-    arena = model["arena"]["bytes"]
-    bound = model["arena"]["liveness_bound_bytes"]
+def _arena_line(model: Model) -> str:
+    arena, bound = model.arena.bytes, model.arena.liveness_bound_bytes
     return (
-        f"Arena of {model['name']} {arena:,}; liveness bound {bound:,}; "
+        f"Arena of {model.name} {arena:,}; liveness bound {bound:,}; "
         f"ratio {arena / max(bound, 1):.2f}"
     )
 
 
-def show(report: dict[str, Any], out: Console) -> None:
+def show(report: Image, out: Console) -> None:
     """Prints the report; sizes in bytes."""
-    models = report["models"]
-    names = ", ".join(model["name"] for model in models)
-    out.print(f"{names} ({models[0]['isa']}) on {report['board']}\n")
-    for title, rows in (
-        ("Flash", [(p, n) for p, n in report["flash_bytes"].items() if n]),
-        ("RAM", [(p, n) for p, n in report["ram_bytes"].items() if n]),
-        ("Code outside kernels (.text)", list(report["text_bytes"].items())),
+    names = ", ".join(model.name for model in report.models)
+    out.print(f"{names} ({report.models[0].isa}) on {report.board}\n")
+    for title, sizes in (
+        ("Flash", _used(vars(report.flash_bytes))),
+        ("RAM", _used(vars(report.ram_bytes))),
+        ("Code outside kernels (.text)", report.text_bytes),
     ):
         out.print(title, style="bold")
-        out.print(_sizes(rows), "")
-    for model in models:
+        out.print(pairs(sizes.items()), "")
+    for model in report.models:
         out.print(_arena_line(model))
-        if model["int8"] and model["int8"]["note"]:
-            out.print(f"{model['name']}: {model['int8']['note']}")
-    for region in report["memory"]:
-        share = 100 * region["used"] / region["length"]
-        out.print(
-            f"Memory {region['name']}: {region['used']:,} of {region['length']:,} ({share:.1f} %)"
-        )
-    if "run" in report:
-        run = report["run"]
-        for model, measured in zip(models, run["models"], strict=True):
-            critical = "instructions, critical path" if measured["harts"] else "instructions"
-            rows = [(critical, measured["instructions"])]
-            if measured["cycles"] is not None:
-                rows.append(("cycles", measured["cycles"]))
-            walker = measured["walker_instructions_per_dispatch"]
-            if walker is not None:
-                rows.append(("outside kernels, per dispatch", walker))
-            title = f"{model['name']}: one inference at VLEN {run['boot']['vlen']}"
-            out.print(f"\n{title}", style="bold")
-            out.print(_sizes(rows))
-            unit = "instructions" if measured["cycles"] is None else "cycles"
-            title = f"Kernels by {unit} ({len(measured['commands'])} commands)"
-            out.print(f"\n{title}", style="bold")
-            out.print(_dispatches(model, measured))
-            if measured["harts"]:
-                out.print("\nHarts, and where they wait for each other", style="bold")
-                out.print(*harts_table.lines(measured["harts"]), "", sep="\n")
-                out.print(harts_table.table(model, measured["harts"], _PLAIN))
-            if measured["plain"]:
-                out.print("\nKernel libraries", style="bold")
-                out.print(libraries.table(model, measured, _PLAIN))
-                out.print(*libraries.summary(measured, run["clocks"]), sep="\n")
-        if run["cycles_of"]:
-            out.print(f"\nCycles are those of {run['cycles_of']}")
-        out.print(f"\nStack high water {run['stack_bytes']:,}")
+        if model.int8 and model.int8.note:
+            out.print(f"{model.name}: {model.int8.note}")
+    for region in report.memory:
+        share = 100 * region.used / region.length
+        out.print(f"Memory {region.name}: {region.used:,} of {region.length:,} ({share:.1f} %)")
+    if report.run:
+        for model, measured in report.inferences:
+            _show_inference(model, measured, report.run, out)
+        if report.run.cycles_of:
+            out.print(f"\nCycles are those of {report.run.cycles_of}")
+        out.print(f"\nStack high water {report.run.stack_bytes:,}")
     else:
         out.print(
             "\nInstructions and stack are counted in an emulator: leave out --board for those"
         )
+
+
+def _used(sizes: dict[str, int]) -> dict[str, int]:
+    return {name: size for name, size in sizes.items() if size}
+
+
+def _show_inference(model: Model, measured: Inference, run: Run, out: Console) -> None:
+    critical = "instructions, critical path" if measured.harts else "instructions"
+    rows = [(critical, measured.instructions)]
+    if measured.cycles is not None:
+        rows.append(("cycles", measured.cycles))
+    walker = measured.walker_instructions_per_dispatch
+    if walker is not None:
+        rows.append(("outside kernels, per dispatch", walker))
+    out.print(f"\n{model.name}: one inference at VLEN {run.boot['vlen']}", style="bold")
+    out.print(pairs(rows))
+    unit = "instructions" if measured.cycles is None else "cycles"
+    out.print(f"\nKernels by {unit} ({len(measured.commands)} commands)", style="bold")
+    out.print(_dispatches(model, measured))
+    if measured.harts:
+        out.print("\nHarts, and where they wait for each other", style="bold")
+        out.print(*harts_table.lines(measured.harts), "", sep="\n")
+        out.print(harts_table.table(model, measured.harts))
+    if measured.plain:
+        out.print("\nKernel libraries", style="bold")
+        out.print(libraries.table(model, measured))
+        out.print(*libraries.summary(measured, run.clocks), sep="\n")
 
 
 def main(args: list[str]) -> None:
@@ -148,7 +138,7 @@ def main(args: list[str]) -> None:
     )
     parser.add_argument("report", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(args)
-    show(json.loads(options.report.read_text()), console.standard_output())
+    show(load(options.report, Image), console.standard_output())
 
 
 if __name__ == "__main__":

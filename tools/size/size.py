@@ -5,34 +5,35 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tools.emulate import result
+from bmc.report import Code, Model
+from tools.emulate import judge, result
 from tools.persistent_worker import persistent_worker
 from tools.size import baseline, harts, image_report
-
-# What records say of devices beside the hart.
-_OF_DEVICES = ("busy", "waited")
-
-
-def load(path: Path) -> dict[str, Any]:
-    data = json.loads(path.read_text())
-    assert isinstance(data, dict)
-    return data
-
-
-def save(path: Path, data: dict[str, Any]) -> None:
-    path.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+from tools.size.report import (
+    Accuracy,
+    Counted,
+    Devices,
+    Image,
+    Inference,
+    Plain,
+    Ran,
+    Run,
+    load,
+    save,
+)
 
 
 def with_run(
-    report: dict[str, Any],
+    report: Image,
     outcome: result.Outcome,
     plain: result.Outcome | None = None,
     clocks: tuple[str, ...] = (),
     cycles_of: str = "",
-) -> dict[str, Any]:
+) -> Image:
     """Returns an image's report with what a profile run measured.
 
     Args:
@@ -49,30 +50,31 @@ def with_run(
     """
     run = run_summary(outcome, clocks, cycles_of)
     if plain:
-        for model, measured, without in zip(
-            report["models"], run["models"], _models(plain), strict=True
-        ):
-            if any(dispatch["call"] for dispatch in model["dispatches"]):
-                measured["plain"] = _plain(measured, without)
-    return {**report, "run": run}
+        groups = zip(report.models, run.models, _models(plain), strict=True)
+        models = [
+            replace(measured, plain=_plain(measured, without))
+            if any(dispatch.call for dispatch in model.dispatches)
+            else measured
+            for model, measured, without in groups
+        ]
+        run = replace(run, models=tuple(models))
+    return replace(report, run=run)
 
 
-def run_summary(
-    outcome: result.Outcome, clocks: tuple[str, ...] = (), cycles_of: str = ""
-) -> dict[str, Any]:
+def run_summary(outcome: result.Outcome, clocks: tuple[str, ...] = (), cycles_of: str = "") -> Run:
     """Returns what a profile run measured; raises SizeError if it did not pass, or RecordError."""
     models = _models(outcome, has_cycles=bool(cycles_of))
-    return {
-        "boot": _only(outcome.records("BOOT"), "BOOT").fields,
-        "clocks": list(clocks),
-        "cycles_of": cycles_of,
-        "instructions": sum(model["instructions"] for model in models),
-        "models": models,
-        "stack_bytes": max(r.number("stack") for r in outcome.records("STATS")),
-    }
+    return Run(
+        boot=_only(outcome.records("BOOT"), "BOOT").fields,
+        clocks=clocks,
+        cycles_of=cycles_of,
+        instructions=sum(model.instructions for model in models),
+        models=tuple(models),
+        stack_bytes=max(r.number("stack") for r in outcome.records("STATS")),
+    )
 
 
-def _models(outcome: result.Outcome, *, has_cycles: bool = False) -> list[dict[str, Any]]:
+def _models(outcome: result.Outcome, *, has_cycles: bool = False) -> list[Inference]:
     """Returns what one inference of each model took."""
     verdict = result.judge(outcome)
     if not verdict.ok:
@@ -88,7 +90,7 @@ def _models(outcome: result.Outcome, *, has_cycles: bool = False) -> list[dict[s
 
 def model_summary(
     name: str, records: list[result.Record], *, has_cycles: bool = False
-) -> dict[str, Any]:
+) -> Inference:
     """Returns what one inference of a model took, in total and for each command of its plan.
 
     A command that runs in a loop is listed once, with the number of times it ran. The result also says
@@ -100,50 +102,63 @@ def model_summary(
       has_cycles: whether its cycles are those of hardware.
     """
     stats = _only([record for record in records if record.kind == "STATS"], "STATS")
-    commands: dict[int, dict[str, int]] = {}
+    commands: dict[int, Ran] = {}
     for record in records:
         if record.kind == "DISPATCH":
             index = record.number("index")
-            command = commands.setdefault(index, {"index": index, "instructions": 0, "times": 0})
-            command["instructions"] += record.number("instret")
-            command["times"] += 1
-            of_devices = _OF_DEVICES if "busy" in record.fields else ()
-            for key in (*of_devices, *(["cycles"] if has_cycles else [])):
-                command[key] = command.get(key, 0) + record.number(key)
+            commands[index] = _added(commands.get(index) or Ran(index, 0, 0), record, has_cycles)
     cases = [record for record in records if record.kind == "CASE"]
     accuracy = [record for record in records if record.kind == "ACCURACY"]
     devices = [record for record in records if record.kind == "DEVICE"]
     together = harts.summary(records)
-    return {
-        "accuracy": {key: accuracy[0].number(key) for key in accuracy[0].fields}
-        if accuracy
-        else None,
-        "commands": list(commands.values()),
-        "cycles": stats.number("cycles") if has_cycles else None,
-        "devices": {key: devices[0].number(key) for key in _OF_DEVICES} if devices else None,
-        "differing": sum(case.number("differing") for case in cases),
-        "harts": together,
-        "instructions": together["critical"] if together else stats.number("instret"),
-        "max_abs": max((case.real("max_abs") for case in cases), default=0.0),
-        "name": name,
-        "plain": None,
+    return Inference(
+        accuracy=_accuracy(accuracy[0]) if accuracy else None,
+        commands=tuple(commands.values()),
+        cycles=stats.number("cycles") if has_cycles else None,
+        devices=Devices(*map(devices[0].number, ("busy", "waited"))) if devices else None,
+        differing=sum(case.number("differing") for case in cases),
+        harts=together,
+        instructions=together.critical if together else stats.number("instret"),
+        max_abs=max((case.real("max_abs") for case in cases), default=0.0),
+        name=name,
+        plain=None,
         # None for a model without dispatches.
-        "walker_instructions_per_dispatch": None
+        walker_instructions_per_dispatch=None
         if stats.field("walker") == "-"
         else stats.number("walker"),
-    }
-
-
-def _plain(measured: dict[str, Any], without: dict[str, Any]) -> dict[str, Any]:
-    """Returns what a model took without kernel libraries; raises SizeError if that has other commands."""
-    times, others = (
-        {row["index"]: row["times"] for row in run["commands"]} for run in (measured, without)
     )
+
+
+def _added(before: Ran, record: result.Record, has_cycles: bool) -> Ran:
+    """Returns what a command took with one more run of it."""
+
+    def more(name: str, count: int | None) -> int:
+        return (count or 0) + record.number(name)
+
+    has_devices = "busy" in record.fields
+    return Ran(
+        before.index,
+        more("instret", before.instructions),
+        before.times + 1,
+        cycles=more("cycles", before.cycles) if has_cycles else before.cycles,
+        busy=more("busy", before.busy) if has_devices else before.busy,
+        waited=more("waited", before.waited) if has_devices else before.waited,
+    )
+
+
+def _accuracy(record: result.Record) -> Accuracy:
+    return Accuracy(*(record.number(key) for key in ("correct", "framework", "total")))
+
+
+def _plain(measured: Inference, without: Inference) -> Plain:
+    """Returns what a model took without kernel libraries; raises SizeError if that has other commands."""
+    times, others = ({r.index: r.times for r in run.commands} for run in (measured, without))
     if times != others:
         raise image_report.SizeError(
-            f"{measured['name']} has other commands without kernel libraries: its runs cannot be compared"
+            f"{measured.name} has other commands without kernel libraries: its runs cannot be compared"
         )
-    return {key: without[key] for key in ("commands", "instructions")}
+    counted = (Counted(row.index, row.instructions, row.times) for row in without.commands)
+    return Plain(tuple(counted), without.instructions)
 
 
 def _only(records: list[result.Record], kind: str) -> result.Record:
@@ -186,19 +201,14 @@ def main(args: list[str]) -> int:
         return 1
 
 
-def _outcome(path: Path) -> result.Outcome:
-    run = load(path)
-    return result.Outcome(tuple(run["lines"]), run["exit_status"])
-
-
 def _room(options: argparse.Namespace) -> int:
-    models = [load(path) for path in options.model_report]
+    models = _model_reports(options)
     if not options.expect:
-        image_report.check_room(load(options.board), models)
+        image_report.check_room(_board(options), models)
         options.out.write_text("")
         return 0
     try:
-        image_report.check_room(load(options.board), models)
+        image_report.check_room(_board(options), models)
     except image_report.SizeError as error:
         print(error)
         return 0 if options.expect in str(error) else 1
@@ -206,30 +216,34 @@ def _room(options: argparse.Namespace) -> int:
     return 1
 
 
+def _board(options: argparse.Namespace) -> dict[str, Any]:
+    return dict(json.loads(options.board.read_text()))
+
+
+def _model_reports(options: argparse.Namespace) -> list[Model]:
+    return [load(path, Model) for path in options.model_report]
+
+
 def _run(options: argparse.Namespace) -> int:
     if options.command == "room":
         return _room(options)
     if options.command == "report":
         lines = options.map.read_text().splitlines()
-        save(
-            options.out,
-            image_report.build(
-                lines, load(options.board), [load(path) for path in options.model_report]
-            ),
-        )
+        save(options.out, image_report.build(lines, _board(options), _model_reports(options)))
     elif options.command == "merge":
-        outcome = _outcome(options.run)
-        plain = _outcome(options.plain_run) if options.plain_run else None
-        report = load(options.report)
-        for model, code in zip(report["models"], options.code, strict=True):
-            model["code"] = load(code)
+        outcome = judge.load(options.run)
+        plain = judge.load(options.plain_run) if options.plain_run else None
+        report = load(options.report, Image)
+        pairs = zip(report.models, options.code, strict=True)
+        models = tuple(replace(model, code=load(code, dict[str, Code])) for model, code in pairs)
+        report = replace(report, models=models)
         save(
             options.out,
             with_run(report, outcome, plain, tuple(options.clock), options.cycles_of),
         )
     else:
         lines = baseline.read(options.baseline.read_text())
-        problems = baseline.check(lines, options.image, load(options.report))
+        problems = baseline.check(lines, options.image, load(options.report, Image))
         print(*(problems or ["as in the baseline"]), sep="\n")
         if problems:
             print("tools/bazel run //tools/bench -- --update writes what is measured into the file")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import re
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from blank import blank
 from rich.console import Console
 
+from bmc.report import Arena, Call, Command, Dispatch, Flash, Int8, Model
 from tools.emulate import result
 from tools.size import baseline, image_report, link_map, show, size
+from tools.size.report import Image, Ram, Ran, Run, save
 
 MAP = """\
              VMA              LMA     Size Align Out     In      Symbol
@@ -41,16 +44,21 @@ BOARD: dict[str, Any] = {
     "memory": [{"length": "0x10000", "name": "ram", "origin": "0x80000000"}],
     "name": "spike_rv64",
 }
-MODEL: dict[str, Any] = {
-    "arena": {"bytes": 0x200},
-    "flash": {"golden_bytes": 0, "kernels_bytes": 0x800, "weights_bytes": 0xC0},
-    "name": "m",
-    "state_bytes": 0x100,
-}
+FLASH = blank(Flash, kernels_bytes=0x800, weights_bytes=0xC0)
+MODEL = blank(Model, arena=blank(Arena, bytes=0x200), flash=FLASH, name="m", state_bytes=0x100)
 
 
-def report() -> dict[str, Any]:
+def report() -> Image:
     return image_report.build(MAP.splitlines(), BOARD, [MODEL])
+
+
+def in_flash(model: Model, **sizes: int) -> Model:
+    """The model with other sizes in flash."""
+    return replace(model, flash=replace(model.flash, **sizes))
+
+
+def with_arena(model: Model, size: int) -> Model:
+    return replace(model, arena=replace(model.arena, bytes=size))
 
 
 class LinkMapTest(unittest.TestCase):
@@ -61,7 +69,7 @@ class LinkMapTest(unittest.TestCase):
         )
 
     def test_padding_is_what_no_input_accounts_for(self) -> None:
-        self.assertEqual(report()["flash_bytes"]["padding"], 0x40)
+        self.assertEqual(report().flash_bytes.padding, 0x40)
 
     def test_parts_in_other_workspaces(self) -> None:
         for origin, part in {
@@ -79,26 +87,24 @@ class LinkMapTest(unittest.TestCase):
 
 class ReportTest(unittest.TestCase):
     def test_parts(self) -> None:
-        flash = report()["flash_bytes"]
-        self.assertEqual(flash["kernels"], 0x800)
-        self.assertEqual(flash["weights"], 0xC0)
-        self.assertEqual(flash["runtime"], 0x20)
-        self.assertEqual(flash["board"], 0x30)
-        self.assertEqual(flash["application"], 0x10)
-        self.assertEqual(flash["total"], 0x60 + 0x800 + 0x100)
+        flash = report().flash_bytes
+        self.assertEqual(flash.kernels, 0x800)
+        self.assertEqual(flash.weights, 0xC0)
+        self.assertEqual(flash.runtime, 0x20)
+        self.assertEqual(flash.board, 0x30)
+        self.assertEqual(flash.application, 0x10)
+        self.assertEqual(flash.total, 0x60 + 0x800 + 0x100)
 
     def test_ram_and_memory(self) -> None:
-        self.assertEqual(report()["ram_bytes"]["arena"], 0x200)
-        self.assertEqual(report()["ram_bytes"]["state"], 0x100)
-        self.assertEqual(report()["ram_bytes"]["bss"], 0x80)
-        self.assertEqual(report()["ram_bytes"]["stack"], 0x4000)
-        self.assertEqual(
-            report()["memory"][0]["used"], 0x60 + 0x800 + 0x100 + 0x200 + 0x180 + 0x4000
-        )
+        self.assertEqual(report().ram_bytes.arena, 0x200)
+        self.assertEqual(report().ram_bytes.state, 0x100)
+        self.assertEqual(report().ram_bytes.bss, 0x80)
+        self.assertEqual(report().ram_bytes.stack, 0x4000)
+        self.assertEqual(report().memory[0].used, 0x60 + 0x800 + 0x100 + 0x200 + 0x180 + 0x4000)
 
     def test_room(self) -> None:
         image_report.check_room(BOARD, [MODEL])
-        large = {**MODEL, "flash": {**MODEL["flash"], "weights_bytes": 0x20000}}
+        large = in_flash(MODEL, weights_bytes=0x20000)
         with self.assertRaisesRegex(
             image_report.SizeError,
             r"m does not fit into the ram of spike_rv64: at least 133,888 bytes needed, 65,536 available; "
@@ -111,10 +117,10 @@ class ReportTest(unittest.TestCase):
         board = {**BOARD, "memory": [flash, *BOARD["memory"]]}
         image_report.check_room(board, [MODEL])
         with self.assertRaisesRegex(image_report.SizeError, "into the ram of .* arena 131,072"):
-            image_report.check_room(board, [{**MODEL, "arena": {"bytes": 0x20000}}])
+            image_report.check_room(board, [with_arena(MODEL, 0x20000)])
         with self.assertRaisesRegex(image_report.SizeError, "into the ram of .* state 131,072"):
-            image_report.check_room(board, [{**MODEL, "state_bytes": 0x20000}])
-        kernels = {**MODEL, "flash": {**MODEL["flash"], "kernels_bytes": 0x1000}}
+            image_report.check_room(board, [replace(MODEL, state_bytes=0x20000)])
+        kernels = in_flash(MODEL, kernels_bytes=0x1000)
         with self.assertRaisesRegex(image_report.SizeError, "into the flash of .* kernels 4,096"):
             image_report.check_room(board, [kernels])
 
@@ -129,28 +135,27 @@ class ReportTest(unittest.TestCase):
                 {**ram, "name": "ram", "length": 0x100},
             ],
         }
-        flash = {"golden_bytes": 0, "kernels_bytes": 0x1000, "weights_bytes": 0x2000}
-        model = {**MODEL, "arena": {"bytes": 0x3000}, "flash": flash, "state_bytes": 0x100}
+        model = in_flash(with_arena(MODEL, 0x3000), kernels_bytes=0x1000, weights_bytes=0x2000)
         image_report.check_room(board, [model])
-        for name, change in (
-            ("xip", {"flash": {**flash, "weights_bytes": 0x2001}}),
-            ("tcm", {"arena": {"bytes": 0x3001}}),
-            ("ram", {"state_bytes": 0x101}),
-            ("flash", {"flash": {**flash, "kernels_bytes": 0x10001}}),
+        for name, larger in (
+            ("xip", in_flash(model, weights_bytes=0x2001)),
+            ("tcm", with_arena(model, 0x3001)),
+            ("ram", replace(model, state_bytes=0x101)),
+            ("flash", in_flash(model, kernels_bytes=0x10001)),
         ):
             with self.assertRaisesRegex(
                 image_report.SizeError, f"does not fit into the {name} of placed: at least"
             ):
-                image_report.check_room(board, [{**model, **change}])
+                image_report.check_room(board, [larger])
 
     def test_room_of_several(self) -> None:
         # One arena, the larger one: 0xF000 and 0x8000 would not both fit.
-        light = {**MODEL, "flash": dict.fromkeys(MODEL["flash"], 0), "arena": {"bytes": 0xF000}}
-        image_report.check_room(BOARD, [light, {**light, "arena": {"bytes": 0x8000}}])
+        light = with_arena(in_flash(MODEL, kernels_bytes=0, weights_bytes=0), 0xF000)
+        image_report.check_room(BOARD, [light, with_arena(light, 0x8000)])
         # But two states, and two sets of kernels.
         with self.assertRaisesRegex(image_report.SizeError, "state 65,536"):
-            image_report.check_room(BOARD, [{**light, "state_bytes": 0x8000}] * 2)
-        heavy = {**MODEL, "flash": {**MODEL["flash"], "kernels_bytes": 0x9000}, "name": "n"}
+            image_report.check_room(BOARD, [replace(light, state_bytes=0x8000)] * 2)
+        heavy = replace(in_flash(MODEL, kernels_bytes=0x9000), name="n")
         image_report.check_room(BOARD, [MODEL, heavy])
         with self.assertRaisesRegex(
             image_report.SizeError, r"n with n does not fit into the ram .* kernels 73,728, "
@@ -174,42 +179,41 @@ class RunTest(unittest.TestCase):
 
     def test_each_model_is_measured_and_the_image(self) -> None:
         run = size.run_summary(result.Outcome(self.LINES, 0))
-        self.assertEqual([m["name"] for m in run["models"]], ["m", "n"])
+        self.assertEqual([m.name for m in run.models], ["m", "n"])
         self.assertEqual(
-            run["models"][1]["commands"],
-            [
-                {"index": 0, "instructions": 20, "times": 1},
-                {"index": 1, "instructions": 30, "times": 2},
-            ],
+            run.models[1].commands, (Ran(0, instructions=20, times=1), Ran(1, 30, times=2))
         )
-        self.assertEqual((run["instructions"], run["stack_bytes"]), (63, 120))
+        self.assertEqual((run.instructions, run.stack_bytes), (63, 120))
 
-    def measured(self, kernel: str) -> dict[str, Any]:
+    def measured(self, kernel: str, notes: tuple[str, str] = ("", "")) -> Image:
         """The report of two models and their run; `kernel` is the function of the only dispatch."""
-        dispatch = {"function": kernel, "kind": "dispatch", "layer": "fc (Linear)"}
-        fill = {"function": "", "kind": "fill", "layer": ""}
-        arena = {"bytes": 0x200, "liveness_bound_bytes": 0x100}
-        call = {"function": "dense", "library": "//k:dense"}
-        dispatches = [{"name": kernel, "call": call if kernel == "called" else None}]
-        m = {
-            **MODEL,
-            "arena": arena,
-            "int8": None,
-            "code": {},
-            "commands": [dispatch],
-            "dispatches": dispatches,
-            "isa": "i",
-        }
-        n = {**m, "commands": [fill, dispatch], "name": "n"}
+        dispatch = blank(Command, function=kernel, kind="dispatch", layer="fc (Linear)")
+        call = Call("//k:dense", "dense", "")
+        dispatches = (blank(Dispatch, name=kernel, call=call if kernel == "called" else None),)
+        m = replace(
+            MODEL,
+            arena=blank(Arena, bytes=0x200, liveness_bound_bytes=0x100),
+            code={},
+            commands=(dispatch,),
+            dispatches=dispatches,
+            int8=blank(Int8, note=notes[0]),
+            isa="i",
+        )
+        n = replace(
+            m,
+            commands=(blank(Command, kind="fill"), dispatch),
+            int8=blank(Int8, note=notes[1]),
+            name="n",
+        )
         image = image_report.build(MAP.splitlines(), BOARD, [m, n])
-        return {**image, "run": size.run_summary(result.Outcome(self.LINES, 0))}
+        return replace(image, run=size.run_summary(result.Outcome(self.LINES, 0)))
 
     def test_what_is_shown(self) -> None:
         kernel = "matmul_[red]_" + 100 * "x"
         out = io.StringIO()
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out):
             report = Path(folder) / "report.json"
-            report.write_text(json.dumps(self.measured(kernel)))
+            save(report, self.measured(kernel))
             show.main([str(report)])
         text = out.getvalue()
         self.assertIn("m, n (i) on spike_rv64\n", text)
@@ -221,18 +225,16 @@ class RunTest(unittest.TestCase):
         row = rf"30 +60.0 % +2 +fc \(Linear\)  {re.escape(kernel)} *\n +20 +40.0 % +1 +fill"
         self.assertRegex(text, row)
 
-    def shown(self, report: dict[str, Any]) -> str:
+    def shown(self, report: Image) -> str:
         show.show(report, Console(file=(out := io.StringIO()), width=200))
         return out.getvalue()
 
     def test_a_board_without_a_run(self) -> None:
-        sizes = {name: part for name, part in self.measured("k").items() if name != "run"}
+        sizes = replace(self.measured("k"), run=None)
         self.assertRegex(self.shown(sizes), "(?s)Memory ram.*leave out --board for those\n$")
 
     def test_what_int8_does_not_gain(self) -> None:
-        report = self.measured("k")
-        for model, note in zip(report["models"], ("", "int8 gains little here."), strict=True):
-            model["int8"] = {"note": note}
+        report = self.measured("k", ("", "int8 gains little here."))
         said = re.findall("(?m)^.*int8.*$", self.shown(report))
         self.assertEqual(said, ["n: int8 gains little here."])
 
@@ -252,9 +254,9 @@ class RunTest(unittest.TestCase):
         )
         plain = [line.replace("instret=100 busy=50 waited=20", "instret=6000") for line in device]
         plain = [line.replace("=1150", "=7050") for line in plain if "DEVICE" not in line]
-        outcomes = [result.Outcome(tuple(lines), 0) for lines in (device, plain)]
-        report["models"] = report["models"][:1]
-        report = size.with_run(report, *outcomes, clocks=("a cycle is a cycle",))
+        on, off = (result.Outcome(tuple(lines), 0) for lines in (device, plain))
+        report = replace(report, models=report.models[:1])
+        report = size.with_run(report, on, off, clocks=("a cycle is a cycle",))
         text = self.shown(report)
         row = r"6,000 +100 +50 +20 +50\.0 +fc \(Linear\)  called  \(dense of //k:dense\) *\n"
         self.assertRegex(text, row + r" +6,000 +100 +50 +20 +50\.0 +together")
@@ -265,28 +267,27 @@ class RunTest(unittest.TestCase):
         ):
             self.assertIn(line, text)
         # In gates, instructions do not say how many cycles they wait.
-        report["run"]["clocks"] = []
-        self.assertIn("busy for 50 cycles; the hart waited for 15 of its", self.shown(report))
+        in_gates = replace(report, run=replace(report.recorded, clocks=()))
+        self.assertIn("busy for 50 cycles; the hart waited for 15 of its", self.shown(in_gates))
         # Without libraries, nothing of this.
         self.assertNotIn("without", self.shown(self.measured("called")))
 
     def test_other_commands_without_libraries_cannot_be_compared(self) -> None:
         other = tuple(line.replace("index=1", "index=2") for line in self.LINES)
-        outcomes = [result.Outcome(lines, 0) for lines in (self.LINES, other)]
+        on, off = (result.Outcome(lines, 0) for lines in (self.LINES, other))
         report = self.measured("called")
         with self.assertRaisesRegex(image_report.SizeError, "n has other commands without"):
-            size.with_run(report, *outcomes)
-        same = size.with_run(report, outcomes[0], outcomes[0])
-        self.assertEqual(same["run"]["models"][1]["plain"]["instructions"], 52)
+            size.with_run(report, on, off)
+        same = size.with_run(report, on, on)
+        self.assertEqual(_without(same)[1], 52)
 
     def test_a_model_without_libraries_has_nothing_to_compare(self) -> None:
         report = self.measured("called")
-        report["models"][0] = {**report["models"][0], "dispatches": []}
+        first, second = report.models
+        report = replace(report, models=(replace(first, dispatches=()), second))
         outcome = result.Outcome(self.LINES, 0)
-        first, second = size.with_run(report, outcome, outcome)["run"]["models"]
-        self.assertIsNone(first["plain"])
-        self.assertEqual(second["plain"]["instructions"], 52)
-        self.assertEqual(size.with_run(report, outcome)["run"]["models"][1]["plain"], None)
+        self.assertEqual(_without(size.with_run(report, outcome, outcome)), [None, 52])
+        self.assertEqual(_without(size.with_run(report, outcome)), [None, None])
 
     def test_cycles_are_shown_of_hardware_only(self) -> None:
         counts = iter((900, 5000, 30, 20))
@@ -298,9 +299,9 @@ class RunTest(unittest.TestCase):
         )
         report = self.measured("k")
         on = size.with_run(report, result.Outcome(lines, 0), cycles_of="a core in gates")
-        second = on["run"]["models"][1]
-        self.assertEqual(second["cycles"], 7777)
-        self.assertEqual([row["cycles"] for row in second["commands"]], [5000, 50])
+        second = on.recorded.models[1]
+        self.assertEqual(second.cycles, 7777)
+        self.assertEqual([row.cycles for row in second.commands], [5000, 50])
         out = io.StringIO()
         show.show(on, Console(file=out, width=200))
         # By cycles, though not by instructions, the fill is what takes most.
@@ -310,7 +311,7 @@ class RunTest(unittest.TestCase):
         self.assertRegex(out.getvalue(), rows)
         self.assertIn("Cycles are those of a core in gates", out.getvalue())
         emulated = size.with_run(report, result.Outcome(lines, 0))
-        self.assertIsNone(emulated["run"]["models"][1]["cycles"])
+        self.assertIsNone(emulated.recorded.models[1].cycles)
         out = io.StringIO()
         show.show(emulated, Console(file=out, width=200))
         self.assertNotIn("cycles", out.getvalue().lower())
@@ -338,14 +339,18 @@ class RunTest(unittest.TestCase):
                 size.run_summary(result.Outcome(lines, 0))
 
 
+def _without(report: Image) -> list[int | None]:
+    """What each model takes without kernel libraries."""
+    plain = [measured.plain for measured in report.recorded.models]
+    return [each.instructions if each else None for each in plain]
+
+
 class BaselineTest(unittest.TestCase):
     TEXT = "# why\nm vlen=256 arena_bytes=1000 instructions=5000\n"
 
-    def report(
-        self, instructions: int = 5000, arena: int = 1000, vlen: str = "256"
-    ) -> dict[str, Any]:
-        run = {"boot": {"vlen": vlen}, "instructions": instructions, "stack_bytes": 0}
-        return {**report(), "ram_bytes": {"arena": arena}, "run": run}
+    def report(self, instructions: int = 5000, arena: int = 1000, vlen: str = "256") -> Image:
+        run = blank(Run, boot={"vlen": vlen}, instructions=instructions)
+        return replace(report(), ram_bytes=blank(Ram, arena=arena), run=run)
 
     def check(self, **numbers: Any) -> list[str]:
         return baseline.check(baseline.read(self.TEXT), "m", self.report(**numbers))

@@ -114,7 +114,7 @@ def _layout(
     bench: Bench, default: Trial, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], Trial]:
     """Returns what tuning.json should say about the layout of images, and a run with that."""
-    if not default.report["planes"]:
+    if not default.report.planes:
         return {}, default
     pixels = bench.run(_HWC)
     if not pixels.total.beats(default.total):

@@ -12,9 +12,10 @@ from typing import Any
 
 from kit import Kit
 
-from bmc import artifacts, target
+from bmc import artifacts, records, target
 from bmc.compile import CompileOptions, compile_model
-from tools.bench import mca, measure
+from bmc.report import Model
+from tools.bench import mca, measure, measured
 from tools.tune.variants import Group
 
 
@@ -48,7 +49,7 @@ class Trial:
 
     total: Cost
     functions: dict[str, Cost]
-    report: dict[str, Any]
+    report: Model
 
 
 @dataclass(frozen=True)
@@ -106,14 +107,15 @@ class Bench:
                 optimized=self.optimized,
                 stored_weights=self.stored_weights,
             )
-            report = compile_model(artifacts.load(self.imported), options)
+            data = compile_model(artifacts.load(self.imported), options)
+            report = records.decode(Model, data)
             elf = self.kit.link(out)
             (environment,) = self.kit.data["runs"]
             outcome = self.kit.run(elf, environment)
             argv = [str(self.objdump), "-d", "--no-show-raw-insn", str(elf)]
             text = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
         core = mca.Core(str(self.mca))
-        (row,) = measure.image({"models": [report]}, outcome, text.splitlines(), core)
+        (row,) = measure.image([report], outcome, text.splitlines(), core)
         return _trial(row, report)
 
     def costs(self, chosen: Mapping[Group, str], base: dict[str, Any]) -> dict[Group, Cost]:
@@ -148,12 +150,12 @@ def _sum(costs: list[Cost]) -> Cost:
     )
 
 
-def _trial(row: dict[str, Any], report: dict[str, Any]) -> Trial:
+def _trial(row: measured.Model, report: Model) -> Trial:
     parts: dict[str, list[Cost]] = {}
-    for command in row["commands"]:
-        if command["kind"] == "dispatch":
-            cost = Cost(command["instructions"], command.get("cycles"))
-            parts.setdefault(command["function"], []).append(cost)
+    for command in row.commands:
+        if command.kind == "dispatch":
+            cycles = command.cycles if isinstance(command, measured.Executed) else None
+            parts.setdefault(command.function, []).append(Cost(command.instructions, cycles))
     functions = {name: _sum(costs) for name, costs in parts.items()}
-    total = Cost(row["instructions"], _sum(list(functions.values())).cycles)
+    total = Cost(row.instructions, _sum(list(functions.values())).cycles)
     return Trial(total, functions, report)

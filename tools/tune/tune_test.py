@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from blank import blank
 from kit import Kit
 
 from bmc.kernels.schedule import gemm
 from bmc.kernels.tree.assembly import Kernel
+from bmc.report import Dispatch, Model, Proposal
 from tools.tune import page, search, variants
 from tools.tune.store import Store
 from tools.tune.trial import Bench, Cost
@@ -24,10 +26,14 @@ from tools.tune.variants import DEFAULT, Group
 _SESSION = Path(os.environ["TUNE"]).with_suffix(".json")
 
 
-def dispatch(name: str, op: str, entries: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    proposals = [{"entry": entry, "cost": 100 + place} for place, entry in enumerate(entries)]
-    own: dict[str, Any] = {"own_kernel": bool(entries), "replaceable": True, "tiles": {}}
-    return {"name": name, "op": op, "digest": f"of {name}", "proposals": proposals, **own, **more}
+def dispatch(name: str, op: str, entries: list[dict[str, Any]], **more: Any) -> Dispatch:
+    proposals = tuple(Proposal(entry, 100 + place) for place, entry in enumerate(entries))
+    own = {"own_kernel": bool(entries), "replaceable": True, "digest": f"of {name}"}
+    return blank(Dispatch, name=name, op=op, proposals=proposals, **{**own, **more})
+
+
+def model(*dispatches: Dispatch) -> Model:
+    return blank(Model, dispatches=dispatches)
 
 
 def group(*entries: str) -> Group:
@@ -36,9 +42,9 @@ def group(*entries: str) -> Group:
 
 class VariantsTest(unittest.TestCase):
     def test_dispatches_alike_are_one_group(self) -> None:
-        entries = [{}, {"rows": 2}]
+        entries: list[dict[str, Any]] = [{}, {"rows": 2}]
         rows = [dispatch("f", "a", entries), dispatch("g", "a", entries)]
-        (found,) = variants.groups({"dispatches": rows})
+        (found,) = variants.groups(model(*rows))
         self.assertEqual((found.key, found.functions), ("a", ("f", "g")))
         self.assertEqual(found.digests, ("of f", "of g"))
         self.assertEqual(found.variants, (DEFAULT, '{"rows": 2}', '{"kernel": "iree"}'))
@@ -46,20 +52,24 @@ class VariantsTest(unittest.TestCase):
 
     def test_others_with_the_same_op_are_tuned_one_by_one(self) -> None:
         rows = [dispatch("f", "a", [{}, {"rows": 2}]), dispatch("g", "a", [{}, {"rows": 3}])]
-        keys = [found.key for found in variants.groups({"dispatches": rows})]
+        keys = [found.key for found in variants.groups(model(*rows))]
         self.assertEqual(keys, ["f", "g"])
 
     def test_tile_sizes_of_other_kernels(self) -> None:
-        tiles = {"distribution": [64, 0], "vector_common_parallel": [1, 8], "vector_reduction": [0]}
-        (found,) = variants.groups({"dispatches": [dispatch("f", "a", [], tiles=tiles)]})
+        tiles = {
+            "distribution": (64, 0),
+            "vector_common_parallel": (1, 8),
+            "vector_reduction": (0,),
+        }
+        (found,) = variants.groups(model(dispatch("f", "a", [], tiles=tiles)))
         sizes = [json.loads(each).get("vector_common_parallel") for each in found.variants]
         self.assertEqual(sizes, [None, [2, 8], [1, 16], [1, 4]])
         untiled = dispatch("g", "b", [])
-        self.assertEqual(variants.groups({"dispatches": [untiled]}), [])
+        self.assertEqual(variants.groups(model(untiled)), [])
 
     def test_kernels_that_others_rely_on_are_not_replaced(self) -> None:
         row = dispatch("f", "a", [{}, {"rows": 2}], replaceable=False)
-        (found,) = variants.groups({"dispatches": [row]})
+        (found,) = variants.groups(model(row))
         self.assertEqual(found.variants, (DEFAULT, '{"rows": 2}'))
 
 
@@ -126,7 +136,7 @@ class SearchTest(unittest.TestCase):
         """Searches among so many variants of each dispatch; returns what it says as well."""
         said: list[str] = []
 
-        def few(report: dict[str, Any]) -> list[Group]:
+        def few(report: Model) -> list[Group]:
             return [
                 dataclasses.replace(each, variants=each.variants[:most])
                 for each in variants.groups(report)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from bmc.report import Dispatch, Model, Tiles
+
 DEFAULT = "{}"
 _IREE = {"kernel": "iree"}
 # Tiling levels whose sizes are doubled and halved.
@@ -33,11 +35,11 @@ class Group:
     costs: dict[str, float] = field(hash=False)
 
 
-def groups(report: dict[str, Any]) -> list[Group]:
+def groups(report: Model) -> list[Group]:
     """Returns the groups of a model that have other kernels, given a report with proposals."""
-    by_op: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for dispatch in report["dispatches"]:
-        by_op[dispatch["op"]].append(dispatch)
+    by_op: dict[str, list[Dispatch]] = defaultdict(list)
+    for dispatch in report.dispatches:
+        by_op[dispatch.op].append(dispatch)
     found = []
     for op, dispatches in by_op.items():
         alike = len({json.dumps(_variants(dispatch)) for dispatch in dispatches}) == 1
@@ -47,9 +49,9 @@ def groups(report: dict[str, Any]) -> list[Group]:
             if len(variants) > 1:
                 found.append(
                     Group(
-                        key=op if alike else part[0]["name"],
-                        functions=tuple(dispatch["name"] for dispatch in part),
-                        digests=tuple(sorted({dispatch["digest"] for dispatch in part})),
+                        key=op if alike else part[0].name,
+                        functions=tuple(dispatch.name for dispatch in part),
+                        digests=tuple(sorted({dispatch.digest for dispatch in part})),
                         variants=tuple(variants),
                         costs=_costs(part),
                     )
@@ -57,30 +59,30 @@ def groups(report: dict[str, Any]) -> list[Group]:
     return found
 
 
-def _variants(dispatch: dict[str, Any]) -> list[str]:
-    proposals = [proposal["entry"] for proposal in dispatch.get("proposals", [])]
-    if not dispatch["own_kernel"]:
-        entries = [{}, *_near(dispatch["tiles"])]
-    elif dispatch.get("replaceable"):
+def _variants(dispatch: Dispatch) -> list[str]:
+    proposals = [proposal.entry for proposal in dispatch.proposals or ()]
+    if not dispatch.own_kernel:
+        entries: list[dict[str, Any]] = [{}, *_near(dispatch.tiles)]
+    elif dispatch.replaceable:
         entries = [*proposals, _IREE]
     else:
         entries = proposals
     return [json.dumps(entry) for entry in entries]
 
 
-def _costs(part: list[dict[str, Any]]) -> dict[str, float]:
+def _costs(part: list[Dispatch]) -> dict[str, float]:
     """The estimates, added up over dispatches."""
     costs: dict[str, float] = defaultdict(float)
     for dispatch in part:
-        for proposal in dispatch.get("proposals", []):
-            costs[json.dumps(proposal["entry"])] += proposal["cost"]
+        for proposal in dispatch.proposals or ():
+            costs[json.dumps(proposal.entry)] += proposal.cost
     return dict(costs)
 
 
-def _near(tiles: dict[str, list[int]]) -> Iterator[dict[str, list[int]]]:
+def _near(tiles: Tiles) -> Iterator[dict[str, list[int]]]:
     """Yields tile sizes of which one is twice or half as large."""
     for level in _LEVELS:
-        sizes = tiles.get(level, [])
+        sizes = tiles.get(level, ())
         for place, size in enumerate(sizes):
             for other in (size * 2, size // 2):
                 if other:

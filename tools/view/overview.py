@@ -14,13 +14,14 @@ from typing import Any
 
 from tools import console
 from tools.size import baseline
+from tools.size.report import Image
 from tools.view import page, page_data
 
 SCRIPTS = ("draw.js", "overview.js")
 _TYPES = ("f16", "f32", "int8")
 
 
-def row(report: dict[str, Any]) -> dict[str, Any]:
+def row(report: Image) -> dict[str, Any]:
     """Returns what the page shows of an image with one model and a run; bytes, and counts of one inference.
 
     The model's name ends with its type. Flash is as in the README's table, without what the self-check adds.
@@ -35,7 +36,7 @@ def row(report: dict[str, Any]) -> dict[str, Any]:
         "name": name,
         "type": element,
         "flash": numbers["flash_bytes"],
-        "ram": report["ram_bytes"]["total"],
+        "ram": report.ram_bytes.total,
         "arena": model["arena"]["bytes"],
         "instructions": model["instructions"],
         "macs": macs,
@@ -44,9 +45,9 @@ def row(report: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def html(reports: list[dict[str, Any]], d3: str) -> str:
-    """Returns the page, given reports that were checked."""
-    boards = sorted({f"{report['models'][0]['isa']} on {report['board']}" for report in reports})
+def html(reports: list[Image], d3: str) -> str:
+    """Returns the page, given reports of images with a run."""
+    boards = sorted({f"{report.models[0].isa} on {report.board}" for report in reports})
     data = {
         "title": f"{len(reports)} models ({', '.join(boards)})",
         "models": [row(report) for report in reports],

@@ -11,12 +11,18 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from bmc import records
+from tools.size.report import Image
 from tools.view import browser, overview
 
 REPORT_PATHS = [Path(path) for path in os.environ["REPORTS"].split()]
 REPORTS = [json.loads(path.read_text()) for path in REPORT_PATHS]
 D3 = Path(os.environ["D3"]).read_text()
 HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+
+def html(reports: list[dict[str, Any]]) -> str:
+    return overview.html([records.decode(Image, report) for report in reports], D3)
 
 
 class OverviewTest(browser.PageTest):
@@ -30,7 +36,7 @@ class OverviewTest(browser.PageTest):
         return str(head.get_attribute("aria-sort"))
 
     def test_the_table_has_the_numbers_of_the_reports(self) -> None:
-        self.show(overview.html(REPORTS, D3))
+        self.show(html(REPORTS))
         self.assertEqual(self.column(1), ["fixture", "resnet8"])
         self.assertEqual(self.column(2), ["f32", "int8"])
         flash = [r["flash_bytes"]["total"] - r["flash_bytes"]["golden"] for r in REPORTS]
@@ -42,7 +48,7 @@ class OverviewTest(browser.PageTest):
         self.assertEqual(len(self.all(".scatter circle")), 2)
 
     def test_a_click_on_a_heading_sorts_and_another_turns_it_around(self) -> None:
-        self.show(overview.html(REPORTS[::-1], D3))
+        self.show(html(REPORTS[::-1]))
         self.assertEqual(self.column(1), ["resnet8", "fixture"])
         self.assertEqual(self.click_heading(6), "ascending")
         self.assertEqual(self.column(1), ["fixture", "resnet8"])
@@ -56,20 +62,20 @@ class OverviewTest(browser.PageTest):
 
     def test_dark_and_narrow(self) -> None:
         for scheme, width in (("light", 1280), ("dark", 1280), ("dark", 600)):
-            self.show(overview.html(REPORTS, D3), scheme=scheme, width=width)
+            self.show(html(REPORTS), scheme=scheme, width=width)
             self.check_width()
             self.screenshot(f"{scheme}_{width}")
 
     def test_a_model_without_vectors_has_no_bound(self) -> None:
         scalar: dict[str, Any] = json.loads(json.dumps(REPORTS[0]))
         scalar["run"]["boot"]["vlen"] = "0"
-        self.show(overview.html([scalar], D3))
+        self.show(html([scalar]))
         self.assertEqual(self.column(9), [""])
 
     def test_hostile_names_stay_text(self) -> None:
         hostile: dict[str, Any] = json.loads(json.dumps(REPORTS[0]))
         hostile["models"][0]["name"] = HOSTILE
-        self.show(overview.html([hostile], D3))
+        self.show(html([hostile]))
         self.assertEqual(self.all("img"), [])
         self.assertEqual(self.column(1), [HOSTILE])
 

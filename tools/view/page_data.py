@@ -10,11 +10,14 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from bmc import records
+from bmc.report import FORMAT_VERSION, Dispatch, Model, Operand
 from tools.bench import audit, bound
 from tools.size.harts import efficiency
+from tools.size.report import Flash, Harts, Image, Inference, Ram, Ran
+from tools.size.rows import Row, rows
 from tools.view import tensors
 
-FORMAT_VERSION = 5
 NO_LAYER = "(no layer)"
 _COPY = "copy with a layout"
 
@@ -25,16 +28,31 @@ class ViewError(Exception):
     """One sentence for the user."""
 
 
-def read(path: Path) -> Json:
+def read(path: Path) -> Image:
     """Returns the report in a file; raises ViewError unless it is that of an image with a run."""
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ViewError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:
         raise ViewError(f"{path} is not JSON: name a file that `X.report` makes") from None
-    check(report, str(path))
-    return dict(report)
+    models = data.get("models") if isinstance(data, dict) else None
+    if not models or not data.get("run"):
+        raise ViewError(
+            f"{path} is not a report of an image with a run: name a file that `X.report` makes"
+        )
+    for model in models:
+        version = model.get("format_version") if isinstance(model, dict) else None
+        if version != FORMAT_VERSION:
+            raise ViewError(
+                f"{path} has reports of format {version}, not {FORMAT_VERSION}: build it again with this Ironcast"
+            )
+    try:
+        return records.decode(Image, data)
+    except records.MisfitError as error:
+        raise ViewError(
+            f"{path} is damaged: {error} is missing or not what a report has; build it again"
+        ) from None
 
 
 def write(path: Path, text: str) -> None:
@@ -46,63 +64,40 @@ def write(path: Path, text: str) -> None:
     print(path)
 
 
-def check(report: Any, name: str) -> None:
-    """Raises ViewError unless `report`, read from the file `name`, is the report of an image with a run."""
-    models = report.get("models") if isinstance(report, dict) else None
-    if not models or "run" not in report:
-        raise ViewError(
-            f"{name} is not a report of an image with a run: name a file that `X.report` makes"
-        )
-    for model in models:
-        version = model.get("format_version")
-        if version != FORMAT_VERSION:
-            raise ViewError(
-                f"{name} has reports of format {version}, not {FORMAT_VERSION}: build it again with this Ironcast"
-            )
-
-
-def build(report: Json) -> Json:
-    """Returns the page's data, given a report that was checked."""
-    run = report["run"]
-    vlen = int(run["boot"]["vlen"])
-    pairs = zip(report["models"], run["models"], strict=True)
-    models = [_model(model, measured, vlen) for model, measured in pairs]
+def build(report: Image) -> Json:
+    """Returns the page's data, given the report of an image with a run."""
+    run = report.recorded
+    models = [_model(model, measured, run.vlen) for model, measured in report.inferences]
     names = ", ".join(model["name"] for model in models)
-    isa = report["models"][0]["isa"]
     return {
-        "title": f"{names} ({isa}) on {report['board']}",
-        "summary": _summary(report, models, vlen),
-        "flash": _parts(report["flash_bytes"]),
-        "ram": _parts(report["ram_bytes"]),
-        "memory": report["memory"],
-        "stack_bytes": run["stack_bytes"],
+        "title": f"{names} ({report.models[0].isa}) on {report.board}",
+        "summary": _summary(report, models, run.vlen),
+        "flash": _parts(report.flash_bytes),
+        "ram": _parts(report.ram_bytes),
+        "memory": records.encode(report.memory),
+        "stack_bytes": run.stack_bytes,
         "models": models,
     }
 
 
-def _used(report: Json) -> int:
-    """Bytes of RAM without the part of the stack that no call has reached."""
-    ram = report["ram_bytes"]
-    used: int = ram["total"] - ram["stack"] + report["run"]["stack_bytes"]
-    return used
-
-
-def _parts(sizes: dict[str, int]) -> list[Json]:
-    parts = [{"name": name, "bytes": n} for name, n in sizes.items() if n and name != "total"]
+def _parts(sizes: Flash | Ram) -> list[Json]:
+    parts = [{"name": name, "bytes": n} for name, n in vars(sizes).items() if n and name != "total"]
     return sorted(parts, key=lambda part: -part["bytes"])
 
 
-def _summary(report: Json, models: list[Json], vlen: int) -> list[Json]:
-    flash, ram = report["flash_bytes"], report["ram_bytes"]
+def _summary(report: Image, models: list[Json], vlen: int) -> list[Json]:
+    flash, ram = report.flash_bytes, report.ram_bytes
+    # Without the part of the stack that no call has reached.
+    used = ram.total - ram.stack + report.recorded.stack_bytes
     instructions = sum(model["instructions"] for model in models)
     macs = sum(model["macs"] for model in models)
     path = "on the critical path " if any(model["harts"] for model in models) else ""
     rows = [
-        ("Flash", f"{flash['total']:,}", f"bytes, {flash['golden']:,} of them for the self-check"),
+        ("Flash", f"{flash.total:,}", f"bytes, {flash.golden:,} of them for the self-check"),
         (
             "RAM",
-            f"{ram['total']:,}",
-            f"bytes, {ram['arena']:,} of them the arena; {_used(report):,} are used",
+            f"{ram.total:,}",
+            f"bytes, {ram.arena:,} of them the arena; {used:,} are used",
         ),
         ("Instructions", f"{instructions:,}", f"{path}in one inference at VLEN {vlen}"),
         (
@@ -125,22 +120,19 @@ def _percent(part: float, whole: float) -> float:
     return 100 * part / whole if whole else 100.0
 
 
-def _model(model: Json, measured: Json, vlen: int) -> Json:
-    commands = _commands(model, measured, vlen)
+def _model(model: Model, measured: Inference, vlen: int) -> Json:
+    commands = [_command(model, row, vlen) for row in rows(model, measured)]
     return {
-        "name": model["name"],
-        "instructions": measured["instructions"],
+        "name": model.name,
+        "instructions": measured.instructions,
         "counted": sum(command["instructions"] for command in commands),
         "bound": sum(command["bound"] or 0 for command in commands),
         # Of all entry points that ran.
         "macs": sum(command["macs"] for command in commands),
-        "arena": {
-            "bytes": model["arena"]["bytes"],
-            "bound": model["arena"]["liveness_bound_bytes"],
-        },
+        "arena": {"bytes": model.arena.bytes, "bound": model.arena.liveness_bound_bytes},
         "commands": commands,
-        "harts": _harts(measured["harts"], commands),
-        "entries": [tensors.of_entry(model, entry) for entry in model["entries"]],
+        "harts": _harts(measured.harts, commands),
+        "entries": [tensors.of_entry(model, entry) for entry in model.entries],
         "layers": layers(commands),
         "tree": tree(commands),
         "roofs": _roofs(model, vlen),
@@ -150,98 +142,80 @@ def _model(model: Json, measured: Json, vlen: int) -> Json:
     }
 
 
-def _harts(harts: Json | None, commands: list[Json]) -> Json | None:
+def _harts(harts: Harts | None, commands: list[Json]) -> Json | None:
     """Returns what each hart does, with the place of every stretch between barriers on the critical path."""
     if not harts:
         return None
     begin, stretches = 0, []
-    for stretch in harts["stretches"]:
-        those = [commands[index] for index in stretch["commands"]]
-        longest = max(stretch["work"])
+    for stretch in harts.stretches:
+        those = [commands[index] for index in stretch.commands]
+        longest = max(stretch.work)
         name = ", ".join(command["layer"] or command["op"] for command in those)
-        stretches.append({**stretch, "begin": begin, "longest": longest, "name": name})
-        begin += longest + stretch["barrier"]
-    return {**harts, "percent": 100 * efficiency(harts), "stretches": stretches}
+        place = {"begin": begin, "longest": longest, "name": name}
+        stretches.append({**records.encode(stretch), **place})
+        begin += longest + stretch.barrier
+    percent = 100 * efficiency(harts)
+    return {**records.encode(harts), "percent": percent, "stretches": stretches}
 
 
-def _commands(model: Json, measured: Json, vlen: int) -> list[Json]:
-    dispatches = {dispatch["name"]: dispatch for dispatch in model["dispatches"]}
-    spent = {row["index"]: row for row in measured["commands"]}
-    plain = measured["plain"] or {"commands": []}
-    without = {row["index"]: row["instructions"] for row in plain["commands"]}
-    rows = []
-    for index, command in enumerate(model["commands"]):
-        dispatch = dispatches.get(command["function"])
-        row = spent.get(index, {"instructions": 0, "times": 0})
-        least = row["times"] * bound.of_command(command, dispatch, vlen) if vlen else None
-        rows.append(
-            {
-                "index": index,
-                "kind": command["kind"],
-                "class": bound.class_of(command, dispatch),
-                "op": dispatch["op"] if dispatch else command["kind"],
-                "layer": command["layer"],
-                "instructions": row["instructions"],
-                "times": row["times"],
-                "bound": least,
-                "percent": _percent(least, row["instructions"]) if least is not None else None,
-                "bytes": row["times"] * _bytes(command, dispatch),
-                "macs": row["times"] * dispatch["macs"] if dispatch else 0,
-                **_kernel(model, dispatch, row, without.get(index)),
-            }
-        )
-    return rows
-
-
-def _bytes(command: Json, dispatch: Json | None) -> int:
-    return bound.operand_bytes(dispatch) if dispatch else int(command["bytes"])
-
-
-def _kernel(model: Json, dispatch: Json | None, row: Json, without: int | None) -> Json:
-    """Returns what a click on a command shows of its kernel.
-
-    Args:
-      row: what the run counted of the command.
-      without: instructions of the compiler's own kernel, None if the model calls no library.
-    """
-    if not dispatch:
-        return {"function": "", "details": [], "hot_loop": []}
-    code = model.get("code", {}).get(dispatch["name"], {"hot_loop": [], "spills": 0})
-    call = dispatch["call"]
-    maker = "bmc's own kernel" if dispatch["own_kernel"] else "IREE's kernel"
-    details = [
-        ("source", dispatch["source"]),
-        ("made by", f"{call['function']} of {call['library']}" if call else maker),
-        ("without the library", f"{without:,} instructions" if call else ""),
-        ("cycles", _cycles(row)),
-        ("devices busy", f"{row['busy']:,} cycles" if row.get("busy") else ""),
-        *((f"operand {operand['binding']}", _operand(operand)) for operand in dispatch["operands"]),
-        *(
-            (f"tiles, {level}", "x".join(map(str, sizes)))
-            for level, sizes in dispatch["tiles"].items()
-        ),
-        ("tiles chosen by", dispatch["tiles_by"]),
-        ("vector spills", f"{code['spills']} instructions" if code["spills"] else ""),
-    ]
+def _command(model: Model, row: Row, vlen: int) -> Json:
+    least = row.ran.times * bound.of_command(row.command, row.dispatch, vlen) if vlen else None
+    size = bound.operand_bytes(row.dispatch) if row.dispatch else row.command.bytes
     return {
-        "function": dispatch["name"],
-        "details": [[name, text] for name, text in details if text],
-        "hot_loop": code["hot_loop"],
+        "index": row.index,
+        "kind": row.command.kind,
+        "class": bound.class_of(row.command, row.dispatch),
+        "op": row.op,
+        "layer": row.command.layer,
+        "instructions": row.ran.instructions,
+        "times": row.ran.times,
+        "bound": least,
+        "percent": _percent(least, row.ran.instructions) if least is not None else None,
+        "bytes": row.ran.times * size,
+        "macs": row.macs,
+        **_kernel(model, row.dispatch, row),
     }
 
 
-def _cycles(row: Json) -> str:
+def _kernel(model: Model, dispatch: Dispatch | None, row: Row) -> Json:
+    """Returns what a click on a command shows of its kernel."""
+    if not dispatch:
+        return {"function": "", "details": [], "hot_loop": []}
+    code = (model.code or {}).get(dispatch.name)
+    maker = "bmc's own kernel" if dispatch.own_kernel else "IREE's kernel"
+    without = f"{row.plain.instructions:,} instructions" if row.call and row.plain else ""
+    details = [
+        ("source", dispatch.source),
+        ("made by", str(row.call or maker)),
+        ("without the library", without),
+        ("cycles", _cycles(row.ran)),
+        ("devices busy", f"{row.ran.busy:,} cycles" if row.ran.busy else ""),
+        *((f"operand {operand.binding}", _operand(operand)) for operand in dispatch.operands),
+        *(
+            (f"tiles, {level}", "x".join(map(str, sizes)))
+            for level, sizes in dispatch.tiles.items()
+        ),
+        ("tiles chosen by", dispatch.tiles_by),
+        ("vector spills", f"{code.spills} instructions" if code and code.spills else ""),
+    ]
+    return {
+        "function": dispatch.name,
+        "details": [[name, text] for name, text in details if text],
+        "hot_loop": code.hot_loop if code else [],
+    }
+
+
+def _cycles(ran: Ran) -> str:
     """Returns the cycles of a command that hardware ran, in all and of an instruction."""
-    if "cycles" not in row:
+    if ran.cycles is None:
         return ""
-    each = row["cycles"] / max(row["instructions"], 1)
-    return f"{row['cycles']:,}, {each:.2f} for each instruction"
+    return f"{ran.cycles:,}, {ran.cycles / max(ran.instructions, 1):.2f} for each instruction"
 
 
-def _operand(operand: Json) -> str:
-    shape = "?" if operand["shape"] is None else "x".join(map(str, operand["shape"]))
-    access = " and ".join(word for word in ("reads", "writes") if operand[word])
-    return f"{shape} {operand['dtype']}, {access}"
+def _operand(operand: Operand) -> str:
+    shape = "?" if operand.shape is None else "x".join(map(str, operand.shape))
+    access = [word for word, does in (("reads", operand.reads), ("writes", operand.writes)) if does]
+    return f"{shape} {operand.dtype}, {' and '.join(access)}"
 
 
 def layers(commands: list[Json]) -> list[Json]:
@@ -311,41 +285,40 @@ def _joined(node: Json) -> Json:
     return {**node, "children": children}
 
 
-def _roofs(model: Json, vlen: int) -> Json | None:
+def _roofs(model: Model, vlen: int) -> Json | None:
     """Returns the most multiply-accumulates per instruction by type of the sums, and bytes per instruction."""
     if not vlen:
         return None
-    accumulators = {d["accumulator"]: 0 for d in model["dispatches"] if d["macs"]}
     macs = 1_000_000
     products = [
         {"accumulator": name, "macs_per_instruction": macs / bound.of_products(macs, name, vlen)}
-        for name in sorted(accumulators)
+        for name in sorted({d.accumulator for d in model.dispatches if d.macs})
     ]
     return {"products": products, "bytes_per_instruction": macs / bound.of_bytes(macs, vlen)}
 
 
-def _weights(model: Json) -> list[Json]:
+def _weights(model: Model) -> list[Json]:
     """Returns the bytes of weights by the layer that is the first to read them."""
     found: dict[str, int] = defaultdict(int)
     # Equal weights are stored once.
-    stored = {weight["offset"]: weight for weight in model["weights"]}
+    stored = {weight.offset: weight for weight in model.weights}
     for weight in stored.values():
-        begin, end = weight["offset"], weight["offset"] + weight["length"]
         readers = (
-            command["layer"] or NO_LAYER
-            for command in model["commands"]
-            for binding in command["bindings"]
-            if binding["region"] == "weights" and tensors.overlap(binding, begin, end)
+            command.layer or NO_LAYER
+            for command in model.commands
+            for binding in command.bindings
+            if binding.region == "weights"
+            and tensors.overlap(binding, weight.offset, weight.offset + weight.length)
         )
-        found[next(readers, "(read by no command)")] += weight["length"]
+        found[next(readers, "(read by no command)")] += weight.length
     rows = [{"layer": layer, "bytes": size} for layer, size in found.items()]
     return sorted(rows, key=lambda row: -row["bytes"])
 
 
-def _warnings(model: Json, commands: list[Json]) -> list[str]:
-    code = model.get("code", {})
+def _warnings(model: Model, commands: list[Json]) -> list[str]:
+    code = model.code or {}
     scalar = audit.scalar(model, code) if code else []
-    found = [audit.sentence(model, dispatch, code[dispatch["name"]]) for dispatch in scalar]
+    found = [audit.sentence(model, dispatch, code[dispatch.name]) for dispatch in scalar]
     for kind, plural in (
         ("copy", "copies"),
         ("fill", "fills"),
@@ -356,31 +329,29 @@ def _warnings(model: Json, commands: list[Json]) -> list[str]:
             spent = sum(command["instructions"] for command in those)
             size = sum(command["bytes"] for command in those)
             found.append(f"{len(those)} {plural}: {size:,} bytes, {spent:,} instructions")
-    if model["int8"] and model["int8"]["note"]:
-        found.append(model["int8"]["note"])
-    arena = model["arena"]
-    above = arena["bytes"] - arena["liveness_bound_bytes"]
+    if model.int8 and model.int8.note:
+        found.append(model.int8.note)
+    least = model.arena.liveness_bound_bytes
+    above = model.arena.bytes - least
     if above > 0:
-        found.append(
-            f"the arena is {above:,} bytes above its liveness bound of {arena['liveness_bound_bytes']:,}"
-        )
+        found.append(f"the arena is {above:,} bytes above its liveness bound of {least:,}")
     return found
 
 
-def _facts(model: Json) -> list[Json]:
+def _facts(model: Model) -> list[Json]:
     """Returns tables of names and values: what the model was built of and with."""
     return [
         {
             "title": "Model",
             "rows": [
-                ["source", model["source"]],
-                ["frontend", model["frontend"]],
-                ["parameters", f"{model['parameters']:,}"],
-                ["golden outputs from", model["golden"]["source"]],
-                ["kernels' architecture", model["kernels_arch"]],
+                ["source", model.source],
+                ["frontend", model.frontend],
+                ["parameters", f"{model.parameters:,}"],
+                ["golden outputs from", model.golden.source],
+                ["kernels' architecture", model.kernels_arch],
             ],
         },
-        {"title": "Versions", "rows": sorted(map(list, model["versions"].items()))},
-        {"title": "SHA-256", "rows": sorted(map(list, model["sha256"].items()))},
-        {"title": "Flags of iree-compile", "rows": [["", flag] for flag in model["iree_flags"]]},
+        {"title": "Versions", "rows": sorted(map(list, model.versions.items()))},
+        {"title": "SHA-256", "rows": sorted(map(list, model.sha256.items()))},
+        {"title": "Flags of iree-compile", "rows": [["", flag] for flag in model.iree_flags]},
     ]

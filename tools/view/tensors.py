@@ -2,86 +2,98 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
+
+from bmc.report import Command, Entry, Life, Model
 
 Json = dict[str, Any]
 
 
-def overlap(binding: Json, begin: int, end: int) -> bool:
-    """Says whether a binding has bytes in [begin, end) of its region."""
-    return bool(binding["offset"] < end and begin < binding["offset"] + binding["bytes"])
+class Place(Protocol):
+    """Bytes of a region: a binding, a tensor, an input or an output."""
+
+    @property
+    def offset(self) -> int: ...
+
+    @property
+    def bytes(self) -> int: ...
 
 
-def of_entry(model: Json, entry: Json) -> Json:
+def overlap(place: Place, begin: int, end: int) -> bool:
+    """Says whether a place has bytes in [begin, end) of its region."""
+    return place.offset < end and begin < _end(place)
+
+
+def _end(place: Place) -> int:
+    return place.offset + place.bytes
+
+
+def of_entry(model: Model, entry: Entry) -> Json:
     """Returns an entry point's tensors, and their ways from a command to those that read what it wrote.
 
     A way begins at `writer`, None for an input, and goes to `readers`. Ways in the same `lane` do not meet.
     """
-    first, count = entry["first_command"], entry["command_count"]
-    commands = list(enumerate(model["commands"]))[first : first + count]
+    first, end = entry.first_command, entry.first_command + entry.command_count
+    commands = list(enumerate(model.commands))[first:end]
     found = []
     ways: list[Json] = []
-    for number, tensor in enumerate(entry["tensors"]):
-        alive = [c for c in commands if tensor["first_command"] <= c[0] < tensor["end_command"]]
-        own = _ways(alive, tensor, is_input=number < len(entry["inputs"]))
+    for number, tensor in enumerate(entry.tensors):
+        alive = [c for c in commands if tensor.first_command <= c[0] < tensor.end_command]
+        own = _ways(alive, tensor, is_input=number < len(entry.inputs))
         writers = [way["writer"] for way in own if way["writer"] is not None]
         kind, name = _name(model, entry, number, writers)
         found.append(
             {
                 "kind": kind,
                 "name": name,
-                "offset": tensor["offset"],
-                "bytes": tensor["bytes"],
-                "first": tensor["first_command"],
+                "offset": tensor.offset,
+                "bytes": tensor.bytes,
+                "first": tensor.first_command,
                 # An output is read after the last command.
-                "end": min(tensor["end_command"], first + count),
+                "end": min(tensor.end_command, end),
                 "writers": writers,
                 "readers": sorted({reader for way in own for reader in way["readers"]}),
             }
         )
         ways += [{**way, "tensor": number} for way in own if way["readers"]]
     return {
-        "name": entry["name"],
+        "name": entry.name,
         "first": first,
-        "end": first + count,
+        "end": end,
         "tensors": found,
         "ways": _in_lanes(ways, first),
     }
 
 
-def _name(model: Json, entry: Json, number: int, writers: list[int]) -> tuple[str, str]:
+def _name(model: Model, entry: Entry, number: int, writers: list[int]) -> tuple[str, str]:
     """Returns whether a tensor is an input, an output or neither, and what to call it."""
-    if number < len(entry["inputs"]):
-        return "input", entry["inputs"][number]["name"]
-    tensor = entry["tensors"][number]
-    if tensor["end_command"] > entry["first_command"] + entry["command_count"]:
-        begin, end = tensor["offset"], tensor["offset"] + tensor["bytes"]
-        names = [output["name"] for output in entry["outputs"] if overlap(output, begin, end)]
+    if number < len(entry.inputs):
+        return "input", entry.inputs[number].name
+    tensor = entry.tensors[number]
+    if tensor.end_command > entry.first_command + entry.command_count:
+        begin, end = tensor.offset, _end(tensor)
+        names = [output.name for output in entry.outputs if overlap(output, begin, end)]
         return "output", ", ".join(names)
-    writer = model["commands"][writers[0]] if writers else None
-    return "between", (writer["layer"] or writer["function"] or writer["kind"]) if writer else ""
+    return "between", model.commands[writers[0]].label if writers else ""
 
 
-def _ways(commands: list[tuple[int, Json]], tensor: Json, *, is_input: bool) -> list[Json]:
+def _ways(commands: list[tuple[int, Command]], tensor: Life, *, is_input: bool) -> list[Json]:
     """Follows the bytes of a tensor through the commands of its life, in their order."""
-    begin, end = tensor["offset"], tensor["offset"] + tensor["bytes"]
     ways: list[Json] = []
     # Ways whose bytes are still there, and which bytes those are.
-    open_ways: list[tuple[Json, Json]] = []
+    open_ways: list[tuple[Json, Place]] = []
     if is_input:
         ways.append({"writer": None, "readers": []})
         open_ways.append((ways[0], tensor))
     for index, command in commands:
-        bindings = [
-            b for b in command["bindings"] if b["region"] == "arena" and overlap(b, begin, end)
-        ]
+        bindings = [b for b in command.bindings if b.region == "arena" and _meet(tensor, b)]
         for binding in bindings:
-            if binding["reads"]:
+            if binding.reads:
                 for way, place in open_ways:
                     if _meet(place, binding) and index not in way["readers"]:
                         way["readers"].append(index)
         for binding in bindings:
-            if binding["writes"]:
+            if binding.writes:
                 open_ways = [(w, place) for w, place in open_ways if not _covers(binding, place)]
                 way = {"writer": index, "readers": []}
                 ways.append(way)
@@ -89,13 +101,12 @@ def _ways(commands: list[tuple[int, Json]], tensor: Json, *, is_input: bool) -> 
     return ways
 
 
-def _meet(place: Json, binding: Json) -> bool:
-    return overlap(binding, place["offset"], place["offset"] + place["bytes"])
+def _meet(place: Place, binding: Place) -> bool:
+    return overlap(binding, place.offset, _end(place))
 
 
-def _covers(binding: Json, place: Json) -> bool:
-    ends = (place["offset"] + place["bytes"], binding["offset"] + binding["bytes"])
-    return bool(binding["offset"] <= place["offset"] and ends[0] <= ends[1])
+def _covers(binding: Place, place: Place) -> bool:
+    return binding.offset <= place.offset and _end(place) <= _end(binding)
 
 
 def _in_lanes(ways: list[Json], first: int) -> list[Json]:

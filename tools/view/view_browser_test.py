@@ -11,12 +11,18 @@ from typing import Any
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from bmc import records
+from tools.size.report import Image
 from tools.view import browser, compare, page, page_data
 
 REPORTS = [json.loads(Path(path).read_text()) for path in os.environ["REPORTS"].split()]
 HARTS_REPORT = json.loads(Path(os.environ["HARTS_REPORT"]).read_text())
 D3 = Path(os.environ["D3"]).read_text()
 HOSTILE = "</script><img src=x onerror=alert(1)>@@D3@@"
+
+
+def built(report: dict[str, Any]) -> dict[str, Any]:
+    return page_data.build(records.decode(Image, report))
 
 
 def hostile(report: dict[str, Any]) -> dict[str, Any]:
@@ -43,9 +49,9 @@ class BrowserTest(browser.PageTest):
         against: Any = None,
     ) -> dict[str, Any]:
         """Opens the page of a report; returns its data. Fails if that writes to the console or asks the network."""
-        data = page_data.build(report)
+        data = built(report)
         if against:
-            data["against"] = compare.differences(page_data.build(against), data)
+            data["against"] = compare.differences(built(against), data)
         self.show(page.html(data, D3), width=width, scheme=scheme)
         return data
 

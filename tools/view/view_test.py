@@ -12,6 +12,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from blank import blank
+
+from bmc import records
+from bmc.report import Binding, Command, Entry, Life, Model, Tensor
+from tools.size.report import Image
 from tools.view import compare, page_data, tensors, trace, view
 
 PATHS = [Path(path) for path in os.environ["REPORTS"].split()]
@@ -20,34 +25,33 @@ HARTS_REPORT = json.loads(Path(os.environ["HARTS_REPORT"]).read_text())
 DEVICE_REPORT = json.loads(Path(os.environ["DEVICE_REPORT"]).read_text())
 
 
+def built(report: dict[str, Any]) -> dict[str, Any]:
+    return page_data.build(records.decode(Image, report))
+
+
 def copy_of(report: dict[str, Any]) -> dict[str, Any]:
     return dict(json.loads(json.dumps(report)))
 
 
-def binding(offset: int, size: int, *, reads: bool = False, writes: bool = False) -> dict[str, Any]:
-    place = {"region": "arena", "offset": offset, "bytes": size}
-    return {**place, "reads": reads, "writes": writes}
+def binding(offset: int, size: int, *, reads: bool = False, writes: bool = False) -> Binding:
+    return Binding("arena", offset, size, reads, writes)
 
 
-def command(*bindings: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": "dispatch", "layer": "", "function": "f", "bindings": list(bindings)}
-
-
-def tensor(offset: int, size: int, first: int, end: int) -> dict[str, Any]:
-    return {"offset": offset, "bytes": size, "first_command": first, "end_command": end}
+def command(*bindings: Binding) -> Command:
+    return blank(Command, kind="dispatch", function="f", bindings=bindings)
 
 
 class TensorsTest(unittest.TestCase):
-    def entry(self, *commands: dict[str, Any], tensors_: list[dict[str, Any]]) -> dict[str, Any]:
-        entry = {
-            "name": "main",
-            "first_command": 0,
-            "command_count": len(commands),
-            "inputs": [{"name": "x", "offset": 0, "bytes": 64}],
-            "outputs": [{"name": "y", "offset": 64, "bytes": 64}],
-            "tensors": tensors_,
-        }
-        return tensors.of_entry({"commands": list(commands)}, entry)
+    def entry(self, *commands: Command, tensors_: list[Life]) -> dict[str, Any]:
+        entry = blank(
+            Entry,
+            name="main",
+            command_count=len(commands),
+            inputs=(blank(Tensor, name="x", offset=0, bytes=64),),
+            outputs=(blank(Tensor, name="y", offset=64, bytes=64),),
+            tensors=tuple(tensors_),
+        )
+        return tensors.of_entry(blank(Model, commands=commands), entry)
 
     def test_two_tensors_in_one_place_have_their_own_ways(self) -> None:
         found = self.entry(
@@ -55,10 +59,10 @@ class TensorsTest(unittest.TestCase):
             command(binding(64, 64, reads=True), binding(0, 64, writes=True)),
             command(binding(0, 64, reads=True), binding(64, 64, writes=True)),
             tensors_=[
-                tensor(0, 64, 0, 1),
-                tensor(64, 64, 0, 2),
-                tensor(0, 64, 1, 3),
-                tensor(64, 64, 2, 4),
+                Life(0, 64, 0, 1),
+                Life(64, 64, 0, 2),
+                Life(0, 64, 1, 3),
+                Life(64, 64, 2, 4),
             ],
         )
         ways = [(way["tensor"], way["writer"], way["readers"]) for way in found["ways"]]
@@ -77,7 +81,7 @@ class TensorsTest(unittest.TestCase):
             command(binding(96, 32, writes=True)),
             command(binding(96, 32, reads=True)),
             command(binding(64, 64, reads=True)),
-            tensors_=[tensor(0, 64, 0, 1), tensor(64, 64, 0, 5)],
+            tensors_=[Life(0, 64, 0, 1), Life(64, 64, 0, 5)],
         )
         ways = [(way["writer"], way["readers"], way["lane"]) for way in found["ways"]]
         self.assertEqual(ways, [(0, [3], 0), (1, [2, 3], 1)])
@@ -87,7 +91,7 @@ class TensorsTest(unittest.TestCase):
             command(binding(64, 64, writes=True)),
             command(binding(64, 64, reads=True, writes=True)),
             command(binding(64, 64, reads=True)),
-            tensors_=[tensor(0, 64, 0, 1), tensor(64, 64, 0, 4)],
+            tensors_=[Life(0, 64, 0, 1), Life(64, 64, 0, 4)],
         )
         self.assertEqual([(w["writer"], w["readers"]) for w in found["ways"]], [(0, [1]), (1, [2])])
 
@@ -95,8 +99,8 @@ class TensorsTest(unittest.TestCase):
 class DataTest(unittest.TestCase):
     def test_stretches_lie_on_the_critical_path(self) -> None:
         for report in REPORTS:
-            self.assertIsNone(page_data.build(report)["models"][0]["harts"])
-        (model,) = page_data.build(HARTS_REPORT)["models"]
+            self.assertIsNone(built(report)["models"][0]["harts"])
+        (model,) = built(HARTS_REPORT)["models"]
         harts = model["harts"]
         self.assertEqual(harts["count"], 4)
         end = 0
@@ -110,15 +114,13 @@ class DataTest(unittest.TestCase):
         self.assertEqual(sorted(done), [command["index"] for command in model["commands"]])
         self.assertGreater(harts["percent"], 75)
         (note,) = (
-            row["note"]
-            for row in page_data.build(HARTS_REPORT)["summary"]
-            if row["label"] == "Instructions"
+            row["note"] for row in built(HARTS_REPORT)["summary"] if row["label"] == "Instructions"
         )
         self.assertEqual(note, "on the critical path in one inference at VLEN 256")
 
     def test_real_reports_add_up(self) -> None:
         for report in REPORTS:
-            (model,) = page_data.build(report)["models"]
+            (model,) = built(report)["models"]
             (compiled,), (measured,) = report["models"], report["run"]["models"]
             spent = sum(row["instructions"] for row in measured["commands"])
             self.assertEqual(sum(row["instructions"] for row in model["layers"]), spent)
@@ -141,11 +143,11 @@ class DataTest(unittest.TestCase):
         report = copy_of(REPORTS[1])
         (model,) = report["models"]
         model["weights"].append({**model["weights"][0], "name": "same"})
-        data = [page_data.build(one)["models"][0]["weights"] for one in (REPORTS[1], report)]
+        data = [built(one)["models"][0]["weights"] for one in (REPORTS[1], report)]
         self.assertEqual(*data)
 
     def test_a_residual_is_read_twice(self) -> None:
-        (model,) = page_data.build(REPORTS[1])["models"]
+        (model,) = built(REPORTS[1])["models"]
         (entry,) = model["entries"]
         readers = {way["writer"]: way["readers"] for way in entry["ways"]}
         # The first convolution's result goes through two more, and is added to theirs.
@@ -175,14 +177,14 @@ class DataTest(unittest.TestCase):
         )
 
     def test_warnings(self) -> None:
-        (quiet,) = page_data.build(REPORTS[1])["models"]
+        (quiet,) = built(REPORTS[1])["models"]
         self.assertEqual(quiet["warnings"], [])
         report = copy_of(REPORTS[1])
         (model,) = report["models"]
         model["code"][model["commands"][0]["function"]]["vectorized"] = False
         model["commands"][1].update(kind="copy", function="")
         model["arena"]["bytes"] += 64
-        (warned,) = page_data.build(report)["models"]
+        (warned,) = built(report)["models"]
         scalar, copies, arena = warned["warnings"]
         self.assertRegex(scalar, r"^layer 'functional_1/re_lu_1/Relu' .* did not vectorize")
         self.assertRegex(copies, r"^1 copies: 35,072 bytes, [\d,]+ instructions$")
@@ -191,12 +193,12 @@ class DataTest(unittest.TestCase):
     def test_what_int8_does_not_gain_is_a_warning(self) -> None:
         report = copy_of(REPORTS[1])
         report["models"][0]["int8"]["note"] = "int8 gains little over f32 here."
-        (model,) = page_data.build(report)["models"]
+        (model,) = built(report)["models"]
         self.assertEqual(model["warnings"], ["int8 gains little over f32 here."])
 
     def test_a_library_is_shown_beside_the_kernel_that_there_would_be(self) -> None:
         (model,), (run,) = (
-            page_data.build(DEVICE_REPORT)["models"],
+            built(DEVICE_REPORT)["models"],
             DEVICE_REPORT["run"]["models"],
         )
         details = dict(model["commands"][0]["details"])
@@ -206,7 +208,7 @@ class DataTest(unittest.TestCase):
         without = run["plain"]["commands"][0]["instructions"]
         self.assertEqual(details["without the library"], f"{without:,} instructions")
         self.assertEqual(details["devices busy"], f"{run['commands'][0]['busy']:,} cycles")
-        for command_ in page_data.build(REPORTS[0])["models"][0]["commands"]:
+        for command_ in built(REPORTS[0])["models"][0]["commands"]:
             names = {name for name, _ in command_["details"]}
             self.assertTrue(names.isdisjoint({"without the library", "devices busy"}))
 
@@ -214,7 +216,7 @@ class DataTest(unittest.TestCase):
         report = copy_of(REPORTS[0])
         report["run"]["boot"]["vlen"] = "0"
         report["models"][0]["code"] = {}
-        data = page_data.build(report)
+        data = built(report)
         (model,) = data["models"]
         self.assertIsNone(model["roofs"])
         self.assertEqual({row["percent"] for row in model["layers"]}, {None})
@@ -228,7 +230,7 @@ class CompareTest(unittest.TestCase):
         rows[0]["instructions"] += 10
         rows[1]["instructions"] -= 20
         before["ram_bytes"]["arena"] += 1
-        tables = compare.differences(page_data.build(before), page_data.build(REPORTS[1]))
+        tables = compare.differences(built(before), built(REPORTS[1]))
         changes = {
             t["title"]: [(r["name"], r["now"] - r["before"]) for r in t["rows"]] for t in tables
         }
@@ -238,7 +240,7 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(changes["Flash, bytes"], [])
 
     def test_other_models_are_compared_as_well(self) -> None:
-        tables = compare.differences(*map(page_data.build, REPORTS))
+        tables = compare.differences(*map(built, REPORTS))
         (rows,) = [t["rows"] for t in tables if t["title"] == "resnet8_int8, instructions by layer"]
         (model,), (run,) = REPORTS[0]["models"], REPORTS[0]["run"]["models"]
         first = run["commands"][0]
@@ -248,7 +250,7 @@ class CompareTest(unittest.TestCase):
 
 class TraceTest(unittest.TestCase):
     def test_commands_follow_each_other_at_an_instruction_per_nanosecond(self) -> None:
-        made = trace.events(page_data.build(REPORTS[0]))
+        made = trace.events(built(REPORTS[0]))
         self.assertEqual(made["metadata"]["clock"], "1 instruction = 1 ns")
         name, *slices = made["traceEvents"]
         self.assertEqual((name["ph"], name["args"]), ("M", {"name": "fixture"}))
@@ -295,12 +297,15 @@ class CommandTest(unittest.TestCase):
     def test_what_is_no_report_is_refused_in_a_sentence(self) -> None:
         old = copy_of(REPORTS[0])
         old["models"][0]["format_version"] = 3
+        damaged = copy_of(REPORTS[0])
+        del damaged["models"][0]["commands"][0]["layer"]
         without_run = copy_of(REPORTS[0])
         del without_run["run"]
         for text, message in (
             ("{", "is not JSON"),
             ("[]", "is not a report of an image with a run"),
             (json.dumps(without_run), "is not a report of an image with a run"),
+            (json.dumps(damaged), "is damaged: models[0].commands[0].layer is missing"),
             (json.dumps(old), "has reports of format 3, not 5"),
             (None, "cannot be read: No such file"),
         ):

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import unittest
-from typing import Any
+
+from blank import blank
 
 from bmc.emit import gain
+from bmc.report import Dispatch, Operand
 
 
-def _row(op: str, accumulator: str, macs: int, uses: int = 1, dtype: str = "i8") -> dict[str, Any]:
-    return {
-        "name": f"main_dispatch_0_{op}",
-        "op": op,
-        "accumulator": accumulator,
-        "macs": macs,
-        "uses": uses,
-        "operands": [
-            {"dtype": "i8", "shape": [99]},
-            {"dtype": dtype, "shape": [2, 3]},
-            {"dtype": dtype, "shape": None},
-        ],
-    }
+def _row(op: str, accumulator: str, macs: int, uses: int = 1, dtype: str = "i8") -> Dispatch:
+    operands = (("i8", (99,)), (dtype, (2, 3)), (dtype, None))
+    return blank(
+        Dispatch,
+        name=f"main_dispatch_0_{op}",
+        op=op,
+        accumulator=accumulator,
+        macs=macs,
+        uses=uses,
+        operands=tuple(blank(Operand, dtype=kind, shape=shape) for kind, shape in operands),
+    )
 
 
 class GainTest(unittest.TestCase):

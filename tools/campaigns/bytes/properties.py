@@ -19,7 +19,7 @@ from damage import WORDS, Edit, apply
 from hypothesis import strategies as st
 from rich.console import Console
 
-from bmc import target
+from bmc import records, target
 from bmc.elf import kernels
 from bmc.errors import BmcError
 from tools.cli import UserError
@@ -202,7 +202,7 @@ def _read_console(outcome: result.Outcome) -> None:
 
 
 def _read_profile(outcome: result.Outcome) -> None:
-    json.dumps(size.run_summary(outcome))
+    json.dumps(records.encode(size.run_summary(outcome)))
 
 
 @dataclass(frozen=True, slots=True)
