@@ -57,7 +57,14 @@ def resolve(uv: Path, requirements: list[str], *flags: str, build: Sequence[str]
     """
     if not requirements:
         return ""
-    command = [uv, "pip", "compile", "--quiet", "--generate-hashes", "--no-header"]
+    command: list[str | Path] = [
+        uv,
+        "pip",
+        "compile",
+        "--quiet",
+        "--generate-hashes",
+        "--no-header",
+    ]
     command += [
         *flags,
         "--only-binary=:all:",

@@ -49,8 +49,8 @@ def settings(env: Mapping[str, str]) -> dict[str, list[str]]:
                 option = name.replace("_", "-")
                 found[option] = _words(option, value)
     for name in (*INDEXES, *_OTHERS):
-        if value := env.get("PIP_" + name.upper().replace("-", "_")):
-            found[name] = _words(name, value)
+        if given := env.get("PIP_" + name.upper().replace("-", "_")):
+            found[name] = _words(name, given)
     return {name: found[name] for name in (*INDEXES, *_OTHERS) if found.get(name)}
 
 

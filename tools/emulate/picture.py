@@ -88,7 +88,8 @@ def _spans(row: Text) -> Iterator[str]:
     for segment in row.render(Console(), end=""):
         style = segment.style or Style()
         classes = ["bold"] if style.bold else []
-        classes += [_COLORS[style.color.number]] if style.color else []
+        number = style.color.number if style.color else None
+        classes += [] if number is None else [_COLORS[number]]
         text = escape(segment.text, quote=False)
         yield f'<tspan class="{" ".join(classes)}">{text}</tspan>' if classes else text
 

@@ -11,7 +11,8 @@ from struct import Struct
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import Symbol
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import Symbol, SymbolTableSection
 
 from tools.cli import UserError
 
@@ -51,7 +52,9 @@ class _Object:
     def __init__(self, elf: ELFFile) -> None:
         self._elf = elf
         self._pointer_bytes = elf.elfclass // 8
-        self._symbols = elf.get_section_by_name(".symtab")
+        symbols = elf.get_section_by_name(".symtab")
+        assert isinstance(symbols, SymbolTableSection)
+        self._symbols = symbols
 
     def variable(self, name: str) -> _Place:
         for symbol in self._symbols.get_symbol_by_name(name) or ():
@@ -64,7 +67,7 @@ class _Object:
             return None
         at = struct.offset + index * self._pointer_bytes
         for section in self._elf.iter_sections("SHT_RELA"):
-            if section["sh_info"] != struct.section:
+            if not isinstance(section, RelocationSection) or section["sh_info"] != struct.section:
                 continue
             for relocation in section.iter_relocations():
                 if relocation["r_offset"] == at:

@@ -52,9 +52,9 @@ def ruff(tree: Path, tool: str) -> int:
 
 def mypy(tree: Path, _tool: str) -> int:
     argv = [sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null"]
-    return run(
-        tree, [*argv, "compiler/bmc", "compiler/ironcast"], "compiler/ must pass mypy --strict"
-    )
+    # pyproject.toml lists what in tools/ does not pass yet.
+    folders = ["compiler/bmc", "compiler/ironcast", "tools"]
+    return run(tree, [*argv, *folders], "compiler/ and tools/ must pass mypy --strict")
 
 
 def clang_format(tree: Path, tool: str) -> int:

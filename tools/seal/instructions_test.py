@@ -11,9 +11,9 @@ from pathlib import Path
 from tools.cli import UserError
 from tools.seal import instructions
 
-_ISAS = ast.literal_eval(
-    ast.parse(Path("compiler/bmc/isas.bzl").read_text(encoding="utf-8")).body[-1].value
-)
+_TABLE = ast.parse(Path("compiler/bmc/isas.bzl").read_text(encoding="utf-8")).body[-1]
+assert isinstance(_TABLE, ast.Assign)
+_ISAS = ast.literal_eval(_TABLE.value)
 _LLVM = next(Path("..").glob("*debian_llvm/root/usr/lib/llvm-*/bin")).absolute()
 _VQDOT, _VMADOT, _PM4ADDA = (
     ".insn 4, 0xb2002057",
@@ -47,7 +47,10 @@ class InstructionsTest(unittest.TestCase):
         flags = [f"--target=riscv{march[2:4]}", f"-march={march}", "-mno-relax"]
         source = self.object.with_suffix(".s")
         source.write_text("\n".join(text) + "\n", encoding="utf-8")
-        command = [_LLVM / "clang", *(flags if is_riscv else ["--target=x86_64-linux"])]
+        command: list[str | Path] = [
+            _LLVM / "clang",
+            *(flags if is_riscv else ["--target=x86_64-linux"]),
+        ]
         subprocess.run([*command, "-c", source, "-o", self.object], check=True)
         instructions.check(self.object, str(_LLVM / "llvm-objdump"), _isa(isa))
 

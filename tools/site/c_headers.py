@@ -143,9 +143,9 @@ def _directive(one: Declaration) -> str:
         must = "\n\nThe caller must use the result." if "BM_MUST_USE" in one.text else ""
         return f":::{{c:function}} {signature}\n:::{must}"
     if one.kind == "macro":
-        signature = re.match(r"#define (\w+(\([^)]*\))?)", one.text)
-        assert signature is not None
-        return f":::{{c:macro}} {signature[1]}\n:::\n\n{source}"
+        macro = re.match(r"#define (\w+(\([^)]*\))?)", one.text)
+        assert macro is not None
+        return f":::{{c:macro}} {macro[1]}\n:::\n\n{source}"
     if not one.name:
         return source
     kind = "type" if one.kind in ("struct", "enum", "type") else one.kind

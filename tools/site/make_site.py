@@ -191,7 +191,7 @@ def build(pages: dict[str, str], pictures: dict[str, Path], out: Path) -> int:
             shutil.copytree(
                 html, out, ignore=shutil.ignore_patterns(".buildinfo"), dirs_exist_ok=True
             )
-    return status
+    return int(status)
 
 
 @cli.program("make_site", __doc__)

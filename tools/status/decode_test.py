@@ -75,7 +75,7 @@ class DecodeTest(unittest.TestCase):
         self.assertEqual(tables.files.pop(255), "the application")
         for number, path in tables.files.items():
             define = re.search(r"#define BM_FILE BM_FILE_(\w+)", (ROOT / path).read_text())
-            self.assertIsNotNone(define, f"{path} does not define BM_FILE")
+            assert define, f"{path} does not define BM_FILE"
             constant = re.search(
                 rf"FILE\({define[1]}, {number},", (ROOT / decode.STATUS_H).read_text()
             )

@@ -61,8 +61,9 @@ def groups(report: Model) -> list[Group]:
 
 def _variants(dispatch: Dispatch) -> list[str]:
     proposals = [proposal.entry for proposal in dispatch.proposals or ()]
+    entries: list[dict[str, Any]]
     if not dispatch.own_kernel:
-        entries: list[dict[str, Any]] = [{}, *_near(dispatch.tiles)]
+        entries = [{}, *_near(dispatch.tiles)]
     elif dispatch.replaceable:
         entries = [*proposals, _IREE]
     else:

@@ -47,7 +47,7 @@ class Reader:
     def take(self, data: bytes) -> list[Frame]:
         """Returns the frames that `data` completes. A damaged one becomes text."""
         self._rest += data
-        found = []
+        found: list[Frame] = []
         while True:
             at = self._rest.find(MARK)
             if at < 0:

@@ -106,15 +106,17 @@ class LayersTest(unittest.TestCase):
         self.assertEqual((growth.noise, growth.beyond, growth.count), (0, 0, 4 * image.size))
 
     def test_errors_add_up_over_samples(self) -> None:
-        want = np.int8([1, 2, 3, -4])
-        growth = grown(np.int8([1, 2, 5, -4]), want)
-        growth.add(np.int8([2, 2, 3, -4]).tobytes(), want.tobytes(), _CLOSE)
+        want = np.array([1, 2, 3, -4], np.int8)
+        growth = grown(np.array([1, 2, 5, -4], np.int8), want)
+        growth.add(np.array([2, 2, 3, -4], np.int8).tobytes(), want.tobytes(), _CLOSE)
         self.assertEqual((growth.max_abs, growth.count, growth.beyond), (2, 8, 2))
         self.assertEqual((growth.noise, growth.signal), (5, 60))
         # Floats may differ a little, and not at all beside a NaN.
         self.assertEqual(grown(_IMAGE + np.float32(1e-4), _IMAGE).beyond, 0)
         self.assertEqual(grown(_IMAGE + np.float32(1e-1), _IMAGE).beyond, _IMAGE.size)
-        self.assertEqual(grown(np.float32([np.nan, 1]), np.float32([1, 1])).beyond, 1)
+        self.assertEqual(
+            grown(np.array([np.nan, 1], np.float32), np.array([1, 1], np.float32)).beyond, 1
+        )
 
     def test_the_first_is_named(self) -> None:
         fine, bad = grown(_IMAGE, _IMAGE), grown(_IMAGE + 1, _IMAGE)
@@ -136,7 +138,7 @@ class LayersTest(unittest.TestCase):
             return to.getvalue().splitlines()[-1].split()
 
         name = "encoder/" * 8 + "attention/scores"
-        growth = grown(np.float32([1, 2, 3, 5]), np.float32([1, 2, 3, 4]))
+        growth = grown(np.array([1, 2, 3, 5], np.float32), np.array([1, 2, 3, 4], np.float32))
         growth.step = dataclasses.replace(growth.step, layer=name)
         mark = ["1", "of", "4", "<-", "first"]
         self.assertEqual(row(growth), ["0", f"...{name[-33:]}", "1", "0.5", "14.8", "dB", *mark])

@@ -56,8 +56,8 @@ def layers(entry: str, grown: Sequence[Growth]) -> list[Table | str]:
         mark = "  <- first" if index == first else ""
         step = growth.step
         table.add_row(str(step.stop.command), _end(step.layer), *_errors(growth, mark))
-    heading = [f"layers of {entry}"] if entry else []
-    return [*heading, table, *_verdict(grown, first)]
+    title = [f"layers of {entry}"] if entry else []
+    return [*title, table, *_verdict(grown, first)]
 
 
 def _end(name: str) -> str:

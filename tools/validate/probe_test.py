@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 from bmc import artifacts
 from tools.cli import UserError
@@ -63,7 +64,10 @@ class LinkTest(unittest.TestCase):
     def test_what_a_target_claims_to_have_sent_has_a_bound(self) -> None:
         with _ELF.open("rb") as file:
             table = ELFFile(file).get_section_by_name(".symtab")
-            (mailbox,) = table.get_symbol_by_name("bm_mailbox")
+            assert isinstance(table, SymbolTableSection)
+            found = table.get_symbol_by_name("bm_mailbox")
+            assert found
+            (mailbox,) = found
         port = _openocd()[1]
         _tcl(port, f"halt; write_memory {mailbox['st_value'] + 4:#x} 32 0xffffffff; resume")
         with self.assertRaisesRegex(

@@ -108,7 +108,7 @@ class PageTest(unittest.TestCase):
         self.assertLessEqual(self.browser.execute_script(overflow), 0)
 
     def all(self, selector: str) -> list[Any]:
-        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+        return list(self.browser.find_elements(By.CSS_SELECTOR, selector))
 
     def each(self, selector: str, expression: str) -> list[Any]:
         """Returns what a JavaScript expression says of each `element`."""

@@ -18,7 +18,7 @@ LLVM = product.path("CLANG").parent
 CMAKE = product.path("CMAKE")
 
 # For each compiler: what CMake must know, and the options to link with.
-COMPILERS = {
+COMPILERS: dict[str, tuple[dict[str, str | Path], str]] = {
     "gcc": (
         {"C_COMPILER": GCC, "CXX_COMPILER": GCC.with_name(GCC.name.replace("gcc", "g++"))},
         "",
