@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bmc.report import Dispatch, Model
 from tools.cli import UserError
 from tools.debug import session, tolerance
 from tools.debug.program import Program
@@ -48,9 +49,9 @@ def run(gdb: str, program: Program, reference: Program, model: str, call: int | 
     """
     model, call, wrong = _choose(program, model, call)
     report = program.report(model)
-    model = report["name"]
+    model = report.name
     # The model's state may have gone wrong in an earlier call.
-    first = 0 if report["state_bytes"] else call
+    first = 0 if report.state_bytes else call
     with tempfile.TemporaryDirectory() as folder:
         traces = []
         for side in (program, reference):
@@ -59,7 +60,7 @@ def run(gdb: str, program: Program, reference: Program, model: str, call: int | 
             traces.append(_read(out))
         calls = f"{model}, call {call}" if first == call else f"{model}, calls {first} to {call}"
         sides = (program.board, reference.board)
-        found = compare(*traces, tolerance.of_report(report), sides, report)
+        found = compare(traces[0], traces[1], tolerance.of_report(report), sides, report)
     if found:
         return Result(False, f"{calls}: {found}")
     count = len(traces[0])
@@ -105,15 +106,15 @@ def compare(
     references: list[Step],
     close: Tolerance,
     sides: tuple[str, str],
-    report: dict[str, Any],
+    report: Model,
 ) -> str:
     """Returns a sentence about the first dispatch that differs, or "" if none does.
 
     Raises:
       UserError: the two have different dispatches.
     """
-    about = {dispatch["name"]: dispatch for dispatch in report["dispatches"]}
-    branches = any(entry["driver"] for entry in report["entries"])
+    about = {dispatch.name: dispatch for dispatch in report.dispatches}
+    branches = any(entry.driver for entry in report.entries)
     others = (
         f"the model has other dispatches in {sides[1]} than in {sides[0]}: compare its layers with"
         " `.validate -- --per-layer` instead"
@@ -144,9 +145,9 @@ def compare(
     return ""
 
 
-def _who(step: Step, dispatch: dict[str, Any]) -> str:
-    place = f", made of {dispatch['source']}" if dispatch["source"] else ""
-    return f"command {step.command}, {step.function} ({dispatch['op']}{place}),"
+def _who(step: Step, dispatch: Dispatch) -> str:
+    place = f", made of {dispatch.source}" if dispatch.source else ""
+    return f"command {step.command}, {step.function} ({dispatch.op}{place}),"
 
 
 def _bits(array: Array) -> Array:

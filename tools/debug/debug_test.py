@@ -207,7 +207,7 @@ class BisectTest(unittest.TestCase):
     def test_each_side_is_read_by_its_own_report(self) -> None:
         data = session_data("BISECT")
         sides = (Program.of(data[side]) for side in ("program", "reference"))
-        isas = [side.report("fixture")["isa"] for side in sides]
+        isas = [side.report("fixture").isa for side in sides]
         self.assertEqual(isas, ["rv64gcv_zvl256b", "x86_64"])
 
     def test_the_same_model_on_both_sides_agrees(self) -> None:

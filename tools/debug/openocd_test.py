@@ -22,7 +22,7 @@ def debug(name: str, *options: str) -> subprocess.CompletedProcess[str]:
 
 def program(name: str) -> dict[str, Any]:
     data = json.loads(Path(os.environ[name].removesuffix(".sh") + ".json").read_text())
-    return data["program"]
+    return dict(data["program"])
 
 
 class OpenOcdTest(unittest.TestCase):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
+from bmc.report import Model
 from tools.cli import UserError
+from tools.size.report import load
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,13 +42,15 @@ class Program:
 
     @staticmethod
     def of(data: dict[str, Any], port: str = "") -> Program:
-        values = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+        values: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in data.items()
+        }
         return Program(**values, port=port)
 
-    def report(self, model: str) -> dict[str, Any]:
+    def report(self, model: str) -> Model:
         """Returns the report of a model, or of the first one for ""; raises UserError."""
         for path in self.reports:
-            report: dict[str, Any] = json.loads(Path(path).read_text())
-            if model in ("", report["name"]):
+            report = load(Path(path), Model)
+            if model in ("", report.name):
                 return report
         raise UserError(f"the image has no model {model or 'at all'}")

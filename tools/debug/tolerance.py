@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bmc.report import Model
+
 # How much larger errors may be inside a model than at its outputs, where normalization and similar ops
 # have made them small again. BERT's answers are right to 2e-7, but inside errors reach five times its
 # tolerance.
@@ -34,10 +36,10 @@ class Tolerance:
         return self.atol * max(1.0, float(np.abs(want).max(initial=0.0)))
 
 
-def of_report(report: dict[str, Any]) -> Tolerance:
+def of_report(report: Model) -> Tolerance:
     """The widest tolerance of the model's outputs, enlarged: see _INSIDE."""
-    policies = [p for p in report["golden"]["policies"] if p["kind"] == "Tolerance"]
+    policies = [each for each in report.golden.policies if each.kind == "Tolerance"]
     return Tolerance(
-        _INSIDE * max((float(p["atol"]) for p in policies), default=1e-5),
-        _INSIDE * max((float(p["rtol"]) for p in policies), default=1e-5),
+        _INSIDE * max((each.atol for each in policies), default=1e-5),
+        _INSIDE * max((each.rtol for each in policies), default=1e-5),
     )

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import sys
 import time
 from pathlib import Path
 
+from bmc.report import Model
 from tools import cli, console
 from tools.emulate import process, result
 from tools.emulate.progress import Bar
 from tools.emulate.screen import Screen
+from tools.size.report import load
 
 
 @cli.program("run", __doc__, status=2)
@@ -38,7 +39,7 @@ def main(parser: cli.Parser, args: list[str]) -> int:
 def run(options: argparse.Namespace) -> int:
     """Runs the emulator and shows the run; returns the exit status."""
     out = console.standard_output()
-    reports = [json.loads(path.read_text()) for path in options.report]
+    reports = [load(path, Model) for path in options.report]
     screen = Screen(out, reports, options.raw)
     start = time.monotonic()
     with contextlib.nullcontext() if options.raw else Bar(out, reports) as bar:

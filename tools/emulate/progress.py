@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from bmc import report
 from tools.emulate import result
 from tools.printable import printable
+from tools.size.rows import rows
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,11 @@ class Model:
     weights: tuple[int, ...]
 
     @classmethod
-    def of(cls, report: dict[str, Any]) -> Model:
+    def of(cls, compiled: report.Model) -> Model:
         """Reads the compiler's report."""
-        macs = {dispatch["name"]: dispatch["macs"] for dispatch in report["dispatches"]}
-        weights = (max(macs.get(c["function"], 0), c["bytes"], 1) for c in report["commands"])
-        return cls(report["golden"]["cases"], tuple(weights))
+        commands = ((row.dispatch, row.command.bytes) for row in rows(compiled))
+        weights = (max(dispatch.macs if dispatch else 0, size, 1) for dispatch, size in commands)
+        return cls(compiled.golden.cases, tuple(weights))
 
     @property
     def work(self) -> int:
@@ -97,8 +98,8 @@ class Tally:
 class Bar:
     """A line below the console that shows a tally; nothing elsewhere than on a terminal."""
 
-    def __init__(self, out: Console, reports: Sequence[dict[str, Any]]) -> None:
-        self._tally = Tally({report["name"]: Model.of(report) for report in reports})
+    def __init__(self, out: Console, reports: Sequence[report.Model]) -> None:
+        self._tally = Tally({each.name: Model.of(each) for each in reports})
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=16),

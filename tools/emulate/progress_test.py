@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import unittest
 
+from blank import blank
+
+from bmc import report
 from tools.emulate import result
 from tools.emulate.progress import Model, Tally
 
-REPORT = {
-    "golden": {"cases": 2},
-    "dispatches": [{"name": "k", "macs": 600}],
-    "commands": [
-        {"function": "k", "bytes": 100},
-        {"function": None, "bytes": 200},
-    ],
-}
+REPORT = blank(
+    report.Model,
+    golden=blank(report.Golden, cases=2),
+    dispatches=(blank(report.Dispatch, name="k", macs=600),),
+    commands=(
+        blank(report.Command, function="k", bytes=100),
+        blank(report.Command, bytes=200),
+    ),
+)
 
 
 class TallyTest(unittest.TestCase):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from bmc.report import Model
 from tools import console
 from tools.emulate import result
 from tools.printable import printable
+from tools.size.rows import rows
 
 # More cases than this become one line, except for those that do not match.
 _FEW = 8
@@ -49,14 +50,12 @@ class Screen:
       raw: whether all lines are shown as they are; a terminal would obey characters that do not print, and gets "?".
     """
 
-    def __init__(
-        self, out: Console, reports: Sequence[dict[str, Any]] = (), raw: bool = False
-    ) -> None:
+    def __init__(self, out: Console, reports: Sequence[Model] = (), raw: bool = False) -> None:
         self._raw = raw
         self._whole = out
         self._out = Console(quiet=True) if raw else out
         self._damage = ""
-        self._commands = {report["name"]: _names(report) for report in reports}
+        self._commands = {report.name: _names(report) for report in reports}
         self._kept = _Kept()
         self._end = ("", "")  # kind and sentence of the last record of the run
 
@@ -192,8 +191,7 @@ def _sentence(record: result.Record) -> str:
     return f"{record.text.partition(status)[2].strip()} (status {status})"
 
 
-def _names(report: dict[str, Any]) -> list[str]:
+def _names(report: Model) -> list[str]:
     """Returns what the commands of a model are called: layer and operation, as in the tables of tools/bench."""
-    ops = {dispatch["name"]: dispatch["op"] for dispatch in report["dispatches"]}
-    words = ((c["layer"], ops.get(c["function"], c["kind"])) for c in report["commands"])
+    words = ((row.command.layer, row.op) for row in rows(report))
     return ["  ".join(printable(word) for word in each if word) for each in words]

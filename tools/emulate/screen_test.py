@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import unittest
-from typing import Any
 
+from blank import blank
 from rich.console import Console
 
+from bmc.report import Command, Dispatch, Model
 from tools.emulate import result
 from tools.emulate.screen import Screen
 
@@ -24,7 +25,7 @@ def case(number: int, outcome: str = "ok", differing: int = 3) -> str:
 
 def shown(
     *lines: str,
-    reports: tuple[dict[str, Any], ...] = (),
+    reports: tuple[Model, ...] = (),
     terminal: bool = False,
     status: int = 0,
     raw: bool = False,
@@ -67,11 +68,8 @@ class ScreenTest(unittest.TestCase):
         self.assertIn("\n  [bold]0.87[/] x\n", shown("  [bold]0.87[/] x", "BM1 PASS cases=0"))
 
     def test_names_are_no_markup(self) -> None:
-        report = {
-            "name": "[red]m",
-            "commands": [{"layer": "[x]", "function": None, "kind": "fill"}],
-            "dispatches": [],
-        }
+        fill = blank(Command, layer="[x]", kind="fill")
+        report = blank(Model, name="[red]m", commands=(fill,))
         text = shown(
             "BM1 MODEL name=[red]m",
             "BM1 DISPATCH index=0 instret=10",
@@ -96,14 +94,15 @@ class ScreenTest(unittest.TestCase):
         )
 
     def test_dispatches_have_the_names_of_the_report(self) -> None:
-        report = {
-            "name": "m",
-            "commands": [
-                {"layer": "fc", "function": "main_0_vecmat", "kind": "dispatch"},
-                {"layer": "", "function": None, "kind": "fill"},
-            ],
-            "dispatches": [{"name": "main_0_vecmat", "op": "vecmat"}],
-        }
+        report = blank(
+            Model,
+            name="m",
+            commands=(
+                blank(Command, layer="fc", function="main_0_vecmat", kind="dispatch"),
+                blank(Command, kind="fill"),
+            ),
+            dispatches=(blank(Dispatch, name="main_0_vecmat", op="vecmat"),),
+        )
         lines = [
             f"BM1 DISPATCH index={n} instret={count}" for n, count in enumerate((10, 2000, 300))
         ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from bmc.report import Model
 from tools.debug import tolerance
 from tools.validate import layers
 from tools.validate.layers import Growth
@@ -18,9 +18,7 @@ class Comparison:
       found: for each entry point that was called, the errors of its layers.
     """
 
-    def __init__(
-        self, target: Service, other: Service, report: dict[str, Any], other_report: dict[str, Any]
-    ) -> None:
+    def __init__(self, target: Service, other: Service, report: Model, other_report: Model) -> None:
         """Both services have opened the model that is in the reports."""
         self._sides = ((target, report), (other, other_report))
         self._close = tolerance.of_report(report)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,9 @@ import numpy as np
 from bmc import artifacts
 from bmc.artifacts import GoldenCall, ImportedModel, Signature, TensorInfo
 from bmc.dtype import Array
+from bmc.report import Model
 from tools.cli import UserError
+from tools.size.report import load
 from tools.validate import framework, samples
 
 Case = tuple[Array, ...]
@@ -74,7 +75,7 @@ def read(chosen: dict[str, Any], options: Options) -> Job:
     model = artifacts.load(Path(chosen["imported"]))
     numbers = [_entry(model, name) for name in options.entries] or [0]
     # Without state, a sample is one call.
-    has_state = bool(json.loads(Path(chosen["report"]).read_text())["state_bytes"])
+    has_state = bool(load(Path(chosen["report"]), Model).state_bytes)
     sequences = has_state or len(numbers) > 1
     used = [model.signatures[number] for number in numbers]
     given = [(signature.name, signature.inputs) for signature in used]

@@ -10,15 +10,16 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from bmc import answers, dtype
 from bmc.dtype import Array, DType
+from bmc.report import Model
 from tools.cli import UserError
 from tools.debug import npy
 from tools.debug.tolerance import Tolerance
+from tools.size.rows import Row, rows
 from tools.validate.service import Stop
 
 # bm_plan_binding_t.region.
@@ -58,43 +59,43 @@ class Entry:
     steps: tuple[Step, ...]
 
 
-def entry(report: dict[str, Any], name: str) -> Entry:
+def entry(report: Model, name: str) -> Entry:
     """Reads an entry point from report.json.
 
     Raises:
       UserError: it has loops or branches.
     """
-    found = next(entry for entry in report["entries"] if entry["name"] == name)
-    if found["driver"]:
+    found = next(entry for entry in report.entries if entry.name == name)
+    if found.driver:
         raise UserError(
-            f"{report['name']} has loops or branches in {name}, so it does not stop after each layer:"
+            f"{report.name} has loops or branches in {name}, so it does not stop after each layer:"
             " leave out --per-layer, or compare with `.bisect` instead of `.validate`"
         )
-    first = found["first_command"]
-    commands = range(first, first + found["command_count"])
-    return Entry(commands, tuple(itertools.chain(*(_steps(report, index) for index in commands))))
+    commands = range(found.first_command, found.first_command + found.command_count)
+    own = rows(report)[commands.start : commands.stop]
+    return Entry(commands, tuple(itertools.chain(*map(_steps, own))))
 
 
-def _steps(report: dict[str, Any], index: int) -> Iterator[Step]:
-    command = report["commands"][index]
-    if command["kind"] != "dispatch":
+def _steps(row: Row) -> Iterator[Step]:
+    dispatch = row.dispatch
+    if not dispatch:
         return
-    dispatch = report["dispatches"][command["ordinal"]]
-    for operand in dispatch["operands"]:
-        known = operand["shape"] is not None and operand["offset"] is not None
-        if not (operand["writes"] and known and npy.item_bytes(operand["dtype"])):
+    for operand in dispatch.operands:
+        shape, offset = operand.shape, operand.offset
+        if not operand.writes or shape is None or offset is None:
             continue
-        kind = dtype.from_mlir(operand["dtype"])
-        shape = tuple(operand["shape"])
-        binding = command["bindings"][operand["binding"]]
+        if not npy.item_bytes(operand.dtype):
+            continue
+        kind = dtype.from_mlir(operand.dtype)
+        binding = row.command.bindings[operand.binding]
         stop = Stop(
-            index,
-            _REGIONS[binding["region"]],
-            binding["offset"] + operand["offset"],
+            row.index,
+            _REGIONS[binding.region],
+            binding.offset + offset,
             math.prod(shape) * kind.byte_count,
         )
-        layer = command["layer"] or dispatch["source"]
-        yield Step(stop, layer, dispatch["op"], kind, shape)
+        layer = row.command.layer or dispatch.source
+        yield Step(stop, layer, dispatch.op, kind, shape)
 
 
 def pairs(target: Sequence[Step], other: Sequence[Step]) -> list[tuple[Step, Step | None]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import io
 import unittest
-from typing import Any
 
 import numpy as np
+from blank import blank
 from rich.console import Console
 
 from bmc.dtype import Array, DType
+from bmc.report import Binding, Command, Dispatch, Entry, Model, Operand
 from tools.cli import UserError
 from tools.debug.tolerance import Tolerance
 from tools.validate import layers, page
@@ -32,27 +33,28 @@ def grown(got: Array, want: Array) -> Growth:
     return growth
 
 
-def report(driver: bool = False) -> dict[str, Any]:
+def report(driver: bool = False) -> Model:
     """A fill and two dispatches, of which only one has a result at a known place."""
-    operand = {"binding": 1, "dtype": "i16", "shape": [2, 3], "offset": 4, "writes": True}
-    binding = {"region": "arena", "offset": 64, "bytes": 64}
-    command = {"kind": "dispatch", "layer": "relu", "bindings": [binding, binding]}
-    return {
-        "name": "net",
-        "entries": [
-            {"name": "main", "first_command": 1, "command_count": 3, "driver": driver},
-        ],
-        "commands": [
-            {**command, "ordinal": 0},
-            {**command, "kind": "fill", "ordinal": 0},
-            {**command, "ordinal": 0, "layer": ""},
-            {**command, "ordinal": 1},
-        ],
-        "dispatches": [
-            {"op": "conv", "source": "m.py:3", "operands": [{**operand, "writes": False}, operand]},
-            {"op": "add", "source": "", "operands": [{**operand, "offset": None}]},
-        ],
-    }
+    read = blank(Operand, binding=1, dtype="i16", shape=(2, 3), offset=4)
+    written = dataclasses.replace(read, writes=True)
+    unknown = dataclasses.replace(written, offset=None)
+    binding = Binding("arena", offset=64, bytes=64, reads=True, writes=True)
+    conv = blank(Command, kind="dispatch", function="f", layer="relu", bindings=(binding, binding))
+    return blank(
+        Model,
+        name="net",
+        entries=(blank(Entry, name="main", first_command=1, command_count=3, driver=driver),),
+        commands=(
+            conv,
+            dataclasses.replace(conv, kind="fill", function=""),
+            dataclasses.replace(conv, layer=""),
+            dataclasses.replace(conv, function="g"),
+        ),
+        dispatches=(
+            blank(Dispatch, name="f", op="conv", source="m.py:3", operands=(read, written)),
+            blank(Dispatch, name="g", op="add", operands=(unknown,)),
+        ),
+    )
 
 
 class LayersTest(unittest.TestCase):

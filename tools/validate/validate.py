@@ -23,7 +23,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from bmc import artifacts
+from bmc.report import Model
 from tools import cli, console
+from tools.size.report import load
 from tools.validate import job as jobs
 from tools.validate import page, results, serve, sessions
 from tools.validate.comparison import Comparison
@@ -125,7 +127,7 @@ def _validate(session: dict[str, Any], options: argparse.Namespace, out: Console
         if reference:
             other = ends.enter_context(sessions.program(reference["run"], (), session["deadline"]))
             sessions.open_model(other, *opened)
-            report = json.loads(Path(chosen["report"]).read_text())
+            report = load(Path(chosen["report"]), Model)
             compared = Comparison(target, other, report, reference["report"])
         runs = _run(target, job, compared, options.per_layer, out)
     if not runs:
@@ -143,7 +145,7 @@ def _reference(session: dict[str, Any], index: int) -> dict[str, Any]:
         raise cli.UserError(
             "--per-layer compares a target with this machine: use it without `.host` in the target's name"
         )
-    report = json.loads(Path(reference["reports"][index]).read_text())
+    report = load(Path(reference["reports"][index]), Model)
     return {"run": reference["run"], "report": report}
 
 
