@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import tempfile
 import unittest
 from unittest import mock
 
@@ -45,6 +46,14 @@ class LiveTest(unittest.TestCase):
         with mock.patch.object(process, "MAX_LINES", 10):
             status, lines = run(f"{record}; yes | head -20")
         self.assertEqual((status, lines[-1]), (2, "  arena 64 bytes, stack 9 bytes"))
+
+    def test_a_report_of_another_ironcast_is_refused_in_a_sentence(self) -> None:
+        with tempfile.NamedTemporaryFile("w") as report:
+            report.write("{}")
+            report.flush()
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(run("true", f"--report={report.name}")[0], 2)
+        self.assertRegex(said.getvalue(), r"^run: .* is no report of this Ironcast: .*\n$")
 
     def test_raw_shows_the_records(self) -> None:
         record = "BM1 BOOT isa=rv64gc vlen=0 board=b"

@@ -14,7 +14,7 @@ from typing import Any
 
 from tools import console
 from tools.size import baseline
-from tools.size.report import Image
+from tools.size.report import Image, ReportError
 from tools.view import page, page_data
 
 SCRIPTS = ("draw.js", "overview.js")
@@ -71,7 +71,7 @@ def main(args: list[str]) -> int:
     try:
         reports = [page_data.read(path) for path in options.reports]
         page_data.write(out, html(reports, options.d3.read_text(encoding="utf-8")))
-    except page_data.ViewError as error:
+    except (page_data.ViewError, ReportError) as error:
         console.complain("overview", error)
         return 1
     return 0

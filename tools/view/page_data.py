@@ -5,7 +5,6 @@ Bytes, instructions and multiply-accumulates are counts; commands are named by t
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,17 @@ from bmc import records
 from bmc.report import FORMAT_VERSION, Dispatch, Model, Operand
 from tools.bench import audit, bound
 from tools.size.harts import efficiency
-from tools.size.report import Flash, Harts, Image, Inference, Ram, Ran
+from tools.size.report import (
+    Flash,
+    Harts,
+    Image,
+    Inference,
+    Ram,
+    Ran,
+    ReportError,
+    load,
+    read_json,
+)
 from tools.size.rows import Row, rows
 from tools.view import tensors
 
@@ -29,30 +38,20 @@ class ViewError(Exception):
 
 
 def read(path: Path) -> Image:
-    """Returns the report in a file; raises ViewError unless it is that of an image with a run."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ViewError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise ViewError(f"{path} is not JSON: name a file that `X.report` makes") from None
+    """Returns the report in a file; raises ReportError unless it is that of an image with a run."""
+    data = read_json(path)
     models = data.get("models") if isinstance(data, dict) else None
     if not models or not data.get("run"):
-        raise ViewError(
+        raise ReportError(
             f"{path} is not a report of an image with a run: name a file that `X.report` makes"
         )
     for model in models:
         version = model.get("format_version") if isinstance(model, dict) else None
         if version != FORMAT_VERSION:
-            raise ViewError(
+            raise ReportError(
                 f"{path} has reports of format {version}, not {FORMAT_VERSION}: build it again with this Ironcast"
             )
-    try:
-        return records.decode(Image, data)
-    except records.MisfitError as error:
-        raise ViewError(
-            f"{path} is damaged: {error} is missing or not what a report has; build it again"
-        ) from None
+    return load(path, Image)
 
 
 def write(path: Path, text: str) -> None:

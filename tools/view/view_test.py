@@ -305,7 +305,10 @@ class CommandTest(unittest.TestCase):
             ("{", "is not JSON"),
             ("[]", "is not a report of an image with a run"),
             (json.dumps(without_run), "is not a report of an image with a run"),
-            (json.dumps(damaged), "is damaged: models[0].commands[0].layer is missing"),
+            (
+                json.dumps(damaged),
+                "is no report of this Ironcast: models[0].commands[0].layer is missing",
+            ),
             (json.dumps(old), "has reports of format 3, not 5"),
             (None, "cannot be read: No such file"),
         ):

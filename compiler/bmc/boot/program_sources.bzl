@@ -9,6 +9,8 @@ def _program_sources_impl(ctx):
         if file.owner.workspace_name != ctx.label.workspace_name:
             continue  # pip installs it.
         place = file.short_path.removeprefix("../{}/".format(file.owner.workspace_name))
+        if place.startswith("compiler/bmc/"):
+            continue  # The module that starts it is there, too.
         link = ctx.actions.declare_file("{}/{}".format(ctx.label.name, place))
         ctx.actions.symlink(output = link, target_file = file)
         links.append(link)
@@ -25,6 +27,6 @@ def _program_sources_impl(ctx):
 
 program_sources = rule(
     implementation = _program_sources_impl,
-    doc = "A folder NAME with the Python files of a program, by their paths in the repository.",
+    doc = "A folder NAME with the Python files of a program that are not of bmc, by their paths in the repository.",
     attrs = {"program": attr.label(mandatory = True, providers = [PyInfo])},
 )
