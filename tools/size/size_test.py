@@ -180,22 +180,19 @@ class RunTest(unittest.TestCase):
     def test_each_model_is_measured_and_the_image(self) -> None:
         run = size.run_summary(result.Outcome(self.LINES, 0))
         self.assertEqual([m.name for m in run.models], ["m", "n"])
-        self.assertEqual(
-            run.models[1].commands, (Ran(0, instructions=20, times=1), Ran(1, 30, times=2))
-        )
+        self.assertEqual(run.models[1].commands, (Ran(0, 20, 1), Ran(1, 30, 2)))
         self.assertEqual((run.instructions, run.stack_bytes), (63, 120))
 
     def measured(self, kernel: str, notes: tuple[str, str] = ("", "")) -> Image:
         """The report of two models and their run; `kernel` is the function of the only dispatch."""
         dispatch = blank(Command, function=kernel, kind="dispatch", layer="fc (Linear)")
-        call = Call("//k:dense", "dense", "")
-        dispatches = (blank(Dispatch, name=kernel, call=call if kernel == "called" else None),)
+        call = Call("//k:dense", "dense", "") if kernel == "called" else None
         m = replace(
             MODEL,
             arena=blank(Arena, bytes=0x200, liveness_bound_bytes=0x100),
             code={},
             commands=(dispatch,),
-            dispatches=dispatches,
+            dispatches=(blank(Dispatch, name=kernel, call=call),),
             int8=blank(Int8, note=notes[0]),
             isa="i",
         )
