@@ -3,8 +3,6 @@
 A text beside a field says what it holds. The JSON Schema of reports is made of these (tools/size/report_schema.py).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 

@@ -16,7 +16,8 @@ from docs.tests import commands
 from tools.emulate import judge, result
 from tools.emulate.screen import Screen
 from tools.size import show
-from tools.size.report import Image, load
+from tools.size.files import load
+from tools.size.report import Image
 
 ROOT = Path(os.environ["TREE"]).resolve().parent
 README = (ROOT / "README.md").read_text()

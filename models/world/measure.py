@@ -31,7 +31,7 @@ from bmc.report import Model
 from tools import cli
 from tools.emulate import result
 from tools.size import image_report, size
-from tools.size.report import load
+from tools.size.files import load
 
 _KIT = Path("tools/coverage/spike.json")
 # Spike makes some 50 million instructions a second.

@@ -15,7 +15,7 @@ from pathlib import Path
 from bmc.report import Code, Dispatch, Model
 from tools.bench import code
 from tools.persistent_worker import persistent_worker
-from tools.size.report import load, save
+from tools.size.files import load, save
 
 # Fewer multiply-accumulates are not worth the words.
 _FEW_MACS = 1000

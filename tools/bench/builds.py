@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tools.bench import mca
-from tools.size.report import load
+from tools.size.files import load
 
 T = TypeVar("T")
 

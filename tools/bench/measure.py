@@ -15,7 +15,8 @@ from bmc.report import Model
 from tools.bench import bound, code, mca, measured
 from tools.emulate import judge, result
 from tools.size import image_report, size
-from tools.size.report import Image, Inference, load
+from tools.size.files import load
+from tools.size.report import Image, Inference
 from tools.size.rows import Row, as_run
 
 # spike -g prints how often each instruction ran: "80001f4c 12".

@@ -19,7 +19,8 @@ from bmc.report import Arena, Command, Dispatch, Model
 from tools.bench import mca, measure, measured, page
 from tools.bench.code_test import VECTOR
 from tools.emulate import result
-from tools.size.report import Image, save
+from tools.size.files import save
+from tools.size.report import Image
 
 PRODUCT = "main_dispatch_0_matmul_i8"
 

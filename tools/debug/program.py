@@ -8,7 +8,7 @@ from typing import Any
 
 from bmc.report import Model
 from tools.cli import UserError
-from tools.size.report import load
+from tools.size.files import load
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tools import cli, console
 from tools.emulate import process, result
 from tools.emulate.progress import Bar
 from tools.emulate.screen import Screen
-from tools.size.report import load
+from tools.size.files import load
 
 
 @cli.program("run", __doc__, status=2)

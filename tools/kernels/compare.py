@@ -15,7 +15,7 @@ from rich.table import Table
 from bmc.report import Model
 from tools import console
 from tools.emulate import judge, result
-from tools.size.report import load
+from tools.size.files import load
 from tools.size.rows import rows
 from tools.size.table import table as aligned
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bmc.report import Model
 from tools.persistent_worker import persistent_worker
-from tools.size.report import load
+from tools.size.files import load
 
 # A large library is not listed in a message.
 _MOST_NAMED = 8

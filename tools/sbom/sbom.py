@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 from tools.sbom import document, parts
-from tools.size.report import Image, load
+from tools.size.files import load
+from tools.size.report import Image
 
 
 def main(args: list[str]) -> None:

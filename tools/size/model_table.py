@@ -15,7 +15,8 @@ from pathlib import Path
 
 from tools import console
 from tools.size import baseline
-from tools.size.report import Image, Inference, load
+from tools.size.files import load
+from tools.size.report import Image, Inference
 
 BEGIN = "<!-- begin: tools/bazel run //models:table -- --update -->"
 END = "<!-- end -->"

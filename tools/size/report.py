@@ -4,17 +4,10 @@ The format has the version that `models[].format_version` names. A text beside a
 a model are in compiler/bmc/report.py. Sizes are in the order of their names, in which they are printed.
 """
 
-from __future__ import annotations
-
-import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
-from bmc import records
 from bmc.report import Model
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -217,33 +210,3 @@ class Image:
     def inferences(self) -> list[tuple[Model, Inference]]:
         """Each model with what it took in the run, of a report that has one."""
         return list(zip(self.models, self.recorded.models, strict=True))
-
-
-class ReportError(Exception):
-    """One sentence for the user."""
-
-
-def read_json(path: Path) -> Any:
-    """Returns what is in a file of JSON; raises ReportError."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ReportError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise ReportError(f"{path} is not JSON: name a file that `X.report` makes") from None
-
-
-def load(path: Path, kind: type[T]) -> T:
-    """Returns the Image or the Model in a file; raises ReportError."""
-    try:
-        return records.decode(kind, read_json(path))
-    except records.MisfitError as error:
-        raise ReportError(
-            f"{path} is no report of this Ironcast: {error} is missing or not what it writes; build it again"
-        ) from None
-
-
-def save(path: Path, report: Any) -> None:
-    """Writes records as JSON, the same bytes each time."""
-    text = json.dumps(records.encode(report), indent=1, sort_keys=True)
-    path.write_text(text + "\n", encoding="utf-8")

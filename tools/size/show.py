@@ -19,7 +19,8 @@ from rich.table import Table
 from bmc.report import Model
 from tools import console
 from tools.size import harts_table, libraries
-from tools.size.report import Image, Inference, Run, load
+from tools.size.files import load
+from tools.size.report import Image, Inference, Run
 from tools.size.rows import Row, as_run
 from tools.size.table import pairs, table
 

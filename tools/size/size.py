@@ -13,18 +13,8 @@ from bmc.report import Code, Model
 from tools.emulate import judge, result
 from tools.persistent_worker import persistent_worker
 from tools.size import baseline, harts, image_report
-from tools.size.report import (
-    Accuracy,
-    Counted,
-    Devices,
-    Image,
-    Inference,
-    Plain,
-    Ran,
-    Run,
-    load,
-    save,
-)
+from tools.size.files import load, save
+from tools.size.report import Accuracy, Counted, Devices, Image, Inference, Plain, Ran, Run
 
 
 def with_run(

@@ -17,7 +17,8 @@ from rich.console import Console
 from bmc.report import Arena, Call, Command, Dispatch, Flash, Int8, Model
 from tools.emulate import result
 from tools.size import baseline, image_report, link_map, show, size
-from tools.size.report import Image, Ram, Ran, Run, save
+from tools.size.files import save
+from tools.size.report import Image, Ram, Ran, Run
 
 MAP = """\
              VMA              LMA     Size Align Out     In      Symbol

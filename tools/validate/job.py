@@ -14,7 +14,7 @@ from bmc.artifacts import GoldenCall, ImportedModel, Signature, TensorInfo
 from bmc.dtype import Array
 from bmc.report import Model
 from tools.cli import UserError
-from tools.size.report import load
+from tools.size.files import load
 from tools.validate import framework, samples
 
 Case = tuple[Array, ...]

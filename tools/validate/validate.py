@@ -25,7 +25,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bmc import artifacts
 from bmc.report import Model
 from tools import cli, console
-from tools.size.report import load
+from tools.size.files import load
 from tools.validate import job as jobs
 from tools.validate import page, results, serve, sessions
 from tools.validate.comparison import Comparison

@@ -14,7 +14,8 @@ from typing import Any
 
 from tools import console
 from tools.size import baseline
-from tools.size.report import Image, ReportError
+from tools.size.files import ReportError
+from tools.size.report import Image
 from tools.view import page, page_data
 
 SCRIPTS = ("draw.js", "overview.js")

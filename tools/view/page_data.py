@@ -12,18 +12,9 @@ from typing import Any
 from bmc import records
 from bmc.report import FORMAT_VERSION, Dispatch, Model, Operand
 from tools.bench import audit, bound
+from tools.size.files import ReportError, load, read_json
 from tools.size.harts import efficiency
-from tools.size.report import (
-    Flash,
-    Harts,
-    Image,
-    Inference,
-    Ram,
-    Ran,
-    ReportError,
-    load,
-    read_json,
-)
+from tools.size.report import Flash, Harts, Image, Inference, Ram, Ran
 from tools.size.rows import Row, rows
 from tools.view import tensors
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from tools import console
-from tools.size.report import ReportError
+from tools.size.files import ReportError
 from tools.view import compare, page, page_data, trace
 
 
