@@ -7,30 +7,27 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bmc import records
+from tools.cli import UserError
 
 T = TypeVar("T")
 
 
-class ReportError(Exception):
-    """One sentence for the user."""
-
-
 def read_json(path: Path) -> Any:
-    """Returns what is in a file of JSON; raises ReportError."""
+    """Returns what is in a file of JSON; raises UserError."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ReportError(f"{path} cannot be read: {error.strerror}") from None
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:
-        raise ReportError(f"{path} is not JSON: name a file that `X.report` makes") from None
+        raise UserError(f"{path} is not JSON: name a file that `X.report` makes") from None
 
 
 def load(path: Path, kind: type[T]) -> T:
-    """Returns the Image or the Model in a file; raises ReportError."""
+    """Returns the Image or the Model in a file; raises UserError."""
     try:
         return records.decode(kind, read_json(path))
     except records.MisfitError as error:
-        raise ReportError(
+        raise UserError(
             f"{path} is no report of this Ironcast: {error} is missing or not what it writes; build it again"
         ) from None
 

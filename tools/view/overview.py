@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tools import console
+from tools.cli import UserError
 from tools.size import baseline
-from tools.size.files import ReportError
 from tools.size.report import Image
 from tools.view import page, page_data
 
@@ -72,7 +72,7 @@ def main(args: list[str]) -> int:
     try:
         reports = [page_data.read(path) for path in options.reports]
         page_data.write(out, html(reports, options.d3.read_text(encoding="utf-8")))
-    except (page_data.ViewError, ReportError) as error:
+    except (page_data.ViewError, UserError) as error:
         console.complain("overview", error)
         return 1
     return 0

@@ -12,7 +12,8 @@ from typing import Any
 from bmc import records
 from bmc.report import FORMAT_VERSION, Dispatch, Model, Operand
 from tools.bench import audit, bound
-from tools.size.files import ReportError, load, read_json
+from tools.cli import UserError
+from tools.size.files import load, read_json
 from tools.size.harts import efficiency
 from tools.size.report import Flash, Harts, Image, Inference, Ram, Ran
 from tools.size.rows import Row, rows
@@ -29,17 +30,17 @@ class ViewError(Exception):
 
 
 def read(path: Path) -> Image:
-    """Returns the report in a file; raises ReportError unless it is that of an image with a run."""
+    """Returns the report in a file; raises UserError unless it is that of an image with a run."""
     data = read_json(path)
     models = data.get("models") if isinstance(data, dict) else None
     if not models or not data.get("run"):
-        raise ReportError(
+        raise UserError(
             f"{path} is not a report of an image with a run: name a file that `X.report` makes"
         )
     for model in models:
         version = model.get("format_version") if isinstance(model, dict) else None
         if version != FORMAT_VERSION:
-            raise ReportError(
+            raise UserError(
                 f"{path} has reports of format {version}, not {FORMAT_VERSION}: build it again with this Ironcast"
             )
     return load(path, Image)

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from tools import console
-from tools.size.files import ReportError
+from tools.cli import UserError
 from tools.view import compare, page, page_data, trace
 
 
@@ -44,7 +44,7 @@ def main(args: list[str]) -> int:
         page_data.write(here / (options.out or f"{image}.html"), text)
         if options.trace:
             page_data.write(here / options.trace, json.dumps(trace.events(data)) + "\n")
-    except (page_data.ViewError, ReportError) as error:
+    except (page_data.ViewError, UserError) as error:
         console.complain("view", error)
         return 1
     return 0
