@@ -36,6 +36,7 @@ BmKernelLibraryInfo = provider(
 BmTunableInfo = provider(
     doc = "What a search for a model's tuning.json compiles.",
     fields = {
+        "core": "string: as of bm_model.",
         "float_parts": "dict from string to string: parts of an int8 model that use floating point, and why.",
         "imported": "File: directory of the imported model, as in BmImportInfo.",
         "optimized": "File: directory of the optimized model, as in BmImportInfo.",

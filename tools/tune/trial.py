@@ -14,6 +14,8 @@ from kit import Kit
 
 from bmc import artifacts, records, target
 from bmc.compile import CompileOptions, compile_model
+from bmc.cores import core as cores
+from bmc.cores.core import Core
 from bmc.report import Model
 from tools.bench import mca, measure, measured
 from tools.tune.variants import Group
@@ -59,7 +61,7 @@ class Bench:
     Attributes:
       kit: what links images and boots them; its environment counts every instruction.
       imported, optimized: folders of the model, from `bmc import` and `bmc optimize`.
-      float_parts, stored_weights: as in CompileOptions.
+      float_parts, stored_weights, core: as in CompileOptions.
       objdump, mca: programs.
     """
 
@@ -68,6 +70,7 @@ class Bench:
     optimized: Path
     float_parts: Mapping[str, str]
     stored_weights: str
+    core: Core | None
     objdump: Path
     mca: Path
 
@@ -80,6 +83,7 @@ class Bench:
             Path(model["optimized"]).absolute(),
             model["float_parts"],
             model["stored_weights"],
+            cores.find(model["core"]) if model["core"] else None,
             Path(session["objdump"]).absolute(),
             Path(session["mca"]).absolute(),
         )
@@ -106,6 +110,7 @@ class Bench:
                 proposes=proposes,
                 optimized=self.optimized,
                 stored_weights=self.stored_weights,
+                core=self.core,
             )
             data = compile_model(artifacts.load(self.imported), options)
             report = records.decode(Model, data)
@@ -114,8 +119,8 @@ class Bench:
             outcome = self.kit.run(elf, environment)
             argv = [str(self.objdump), "-d", "--no-show-raw-insn", str(elf)]
             text = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-        core = mca.Core(str(self.mca))
-        (row,) = measure.image([report], outcome, text.splitlines(), core)
+        second_opinion = mca.Core(str(self.mca))
+        (row,) = measure.image([report], outcome, text.splitlines(), second_opinion)
         return _trial(row, report)
 
     def costs(self, chosen: Mapping[Group, str], base: dict[str, Any]) -> dict[Group, Cost]:

@@ -37,6 +37,8 @@ def _bmc_compile(ctx, isa, libraries, out):
     harts = ctx.attr._harts[BuildSettingInfo].value
     if harts > 1:
         args.add("--harts", harts)
+    if ctx.attr.core:
+        args.add("--core", ctx.attr.core)
     args.add("--name", ctx.attr.c_name)
     args.add("--out", files["plan.c"].dirname)
     if ctx.attr.first_cases:
@@ -94,6 +96,7 @@ def _bm_model_impl(ctx):
         float_parts = ctx.attr.float_parts,
         imported = import_info.directory,
         optimized = import_info.optimized,
+        core = ctx.attr.core,
         stored_weights = ctx.attr.stored_weights,
         tuning = ctx.file.tuning,
     )]
@@ -106,6 +109,7 @@ _bm_model = rule(
     `<package>/<name>/<c_name>.h`.""",
     attrs = MODEL_ATTRS | FIT_ATTRS | CODE_ATTRS | LIBRARY_ATTRS | {
         "c_name": attr.string(doc = "Prefix of the C symbols.", mandatory = True),
+        "core": attr.string(doc = "The core whose cycles decide between kernels; empty: a blend of cores."),
         "first_cases": attr.int(doc = "On how many cases the target is checked; 0: on all."),
         "float_parts": attr.string_dict(
             doc = "Dispatches and weights of an int8 model that stay in floating point, or of an f16 model in f32, and why.",
@@ -153,6 +157,7 @@ def bm_model(
         scalar_kernels = None,
         float_parts = {},
         stored_weights = "",
+        core = "",
         limits = {},
         shapes = {},
         constants = {},
@@ -183,6 +188,8 @@ def bm_model(
         signatures of dispatches that multiply in f32.
       stored_weights: `f16` stores weights so that f16 holds exactly, as those of a file that has them in f16. Products
         extend them to f32 as they read them, which needs an ISA with Zvfh (docs/how-to/f16.md).
+      core: the core whose cycles decide between kernels, a file of compiler/bmc/cores without its suffix, such as `x60`.
+        Without it, a blend of cores decides, among kernels with few instructions.
       limits: what the import of a model file may take, where that is not the default of `bmc import --limit`:
         `cpu_seconds`, `memory_gib`, `nodes`, `tensor_bytes` or `trips`, each with a number as a string.
       shapes: of a model file, the shapes of inputs with dynamic dimensions, by name: `{"audio": [1, 512]}`.
@@ -231,6 +238,7 @@ def bm_model(
         load_kernels = load_kernels,
         scalar_kernels = scalar_kernels,
         stored_weights = stored_weights,
+        core = core,
         tags = tags,
         tuning = tuning,
         **kwargs
@@ -247,6 +255,7 @@ def bm_model_variant(
         float_parts = {},
         scalar_kernels = None,
         stored_weights = "",
+        core = "",
         **kwargs):
     """A model that has been imported already, compiled in another way, or to be checked on fewer cases.
 
@@ -260,6 +269,7 @@ def bm_model_variant(
       float_parts: as in bm_model; those of `model` are to be repeated.
       scalar_kernels: as in bm_model.
       stored_weights: as in bm_model.
+      core: as in bm_model.
       **kwargs: attributes of every rule, e.g. visibility.
     """
     label = native.package_relative_label(model)
@@ -272,6 +282,7 @@ def bm_model_variant(
         load_kernels = load_kernels,
         scalar_kernels = scalar_kernels,
         stored_weights = stored_weights,
+        core = core,
         tags = kwargs.pop("tags", []) + ["manual"],
         tuning = tuning,
         **kwargs
@@ -303,6 +314,7 @@ def _compiled(*, name, kernels, tags, **kwargs):
             **kwargs
         )
     for compiled_only in [
+        "core",
         "first_cases",
         "float_parts",
         "imported",

@@ -16,6 +16,7 @@ def _model(target):
         "name": target.label.name,
         "optimized": info.optimized.short_path,
         "package": target.label.package,
+        "core": info.core,
         "stored_weights": info.stored_weights,
         "tuning": info.tuning.short_path if info.tuning else "",
     }
