@@ -1,4 +1,4 @@
-"""Makes a new board from an existing one. It builds, and you can change it file by file.
+"""Makes a new board from an existing one. It builds, and you can change it fact by fact.
 
 example:
   tools/bazel run //boards:new -- mine --from qemu_virt_rv64
@@ -19,16 +19,14 @@ OURS = Path(__file__).resolve().parent
 
 _LABEL = re.compile('"//(?!visibility:)')
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_TITLE = re.compile(r'^(    title = )".*"(,)$', re.MULTILINE)
+_TESTED = re.compile(r'^    tested = "run",\n', re.MULTILINE)
 
 _README = """# {name}
 
 Made from `{source}`. What the board is: processor, ISA, VLEN, memory.
 
-**Built, not run.**
-
-| Address | What |
-| --- | --- |
-{regions}
+**Built, not run.** `BUILD.bazel` has its memory, console and all else that the build reads.
 
 **Boot.** What starts the image, where, and in which mode.
 
@@ -51,7 +49,7 @@ def make(source: str, name: str, into: Path, repository: str = "") -> list[Path]
             "starting with a letter"
         )
     new = into / name
-    boards = [folder for folder in (into, OURS) if (folder / source / "board.json").is_file()]
+    boards = [folder for folder in (into, OURS) if _is_board(folder / source)]
     if not boards:
         raise cli.UserError(
             f"there is no board {source} in {into} or {OURS}: name one of the folders there"
@@ -65,9 +63,12 @@ def make(source: str, name: str, into: Path, repository: str = "") -> list[Path]
         for path in sorted(old.iterdir())
         if path.is_file()
     }
-    description = _described(json.loads(texts["board.json"]), name)
-    texts["board.json"] = json.dumps(description, indent=2) + "\n"
-    texts["README.md"] = _readme(description, source, name)
+    starlark = _TITLE.sub(rf'\1"{name}"\2', texts["BUILD.bazel"])
+    texts["BUILD.bazel"] = _TESTED.sub("", starlark)
+    if "board.json" in texts:
+        description = {**json.loads(texts["board.json"]), "title": name, "tested": "built"}
+        texts["board.json"] = json.dumps(description, indent=2) + "\n"
+    texts["README.md"] = _README.format(name=name, source=source)
     new.mkdir(parents=True)
     written = []
     for file, text in texts.items():
@@ -76,17 +77,9 @@ def make(source: str, name: str, into: Path, repository: str = "") -> list[Path]
     return written
 
 
-def _described(board: dict[str, object], name: str) -> dict[str, object]:
-    return board | {"title": name, "tested": "built"}
-
-
-def _readme(board: dict[str, object], source: str, name: str) -> str:
-    memory = board["memory"]
-    assert isinstance(memory, list)
-    regions = "\n".join(
-        f"| {r['origin']} | {r['name']}, {int(r['length'], 0):,} bytes |" for r in memory
-    )
-    return _README.format(name=name, source=source, regions=regions)
+def _is_board(folder: Path) -> bool:
+    file = folder / "BUILD.bazel"
+    return file.is_file() and "\nbm_board(" in file.read_text()
 
 
 @cli.program("new", __doc__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_LOADS = """load("@ironcast//tools/rules:defs.bzl", "bm_firmware", "bm_model")
+_LOADS = """load("@ironcast//tools/rules:defs.bzl", "bm_board", "bm_firmware", "bm_model")
 load("@pypi//:requirements.bzl", "requirement")
 load("@rules_cc//cc:defs.bzl", "cc_library")
 """
@@ -107,6 +107,16 @@ MISTAKES = (
         'hint: pip install scipy; in a BUILD file, deps = [requirement("scipy")]',
         cases__py="import scipy.signal\n",
         bands__mlir=_MLIR,
+    ),
+    _in_package(
+        'bm_board(name = "m", isa = "rv64gc", memory = {"ram": "0x80000000, 16M"}, stack_bytes = 4096)',
+        "mistake/BUILD.bazel:4: bm_board m: set `console` and `exit` to drivers of boards/common/drivers.bzl, or "
+        "`hal` to a cc_library of your own",
+    ),
+    _in_package(
+        'bm_board(name = "m", isa = "rv64gc", memory = {"ram": "0x80000000, 16MB"}, stack_bytes = 4096, hal = ":h")',
+        'bm_board m: the memory ram cannot be "0x80000000, 16MB": write its origin and its size, as in '
+        '"0x80000000, 16M", and behind them `weights` or `arena` if it is for nothing else',
     ),
     _in_package(
         'cc_library(name = "m", srcs = ["m.c"])',

@@ -1,4 +1,4 @@
-"""Arguments that every QEMU environment passes to the emulator, for any machine."""
+"""Environments in QEMU, and the arguments that they pass to the emulator."""
 
 load("//tools/rules:defs.bzl", "bm_exec_env")
 
@@ -23,6 +23,12 @@ QEMU_DEBUG_ARGS = [
     "-S",
     "-gdb",
     "unix:{socket},server=on,wait=off",
+]
+
+# A machine without a device that ends the emulator.
+QEMU_SEMIHOSTING = [
+    "-semihosting-config",
+    "enable=on,target=native",
 ]
 
 # A machine with several harts.
@@ -58,6 +64,31 @@ def qemu_cpu(vlen, extensions = []):
     """
     more = "".join([",{}=true".format(extension) for extension in extensions])
     return ["-cpu", "rv64,v=true,vext_spec=v1.0,vlen={},elen=64{}".format(vlen, more)]
+
+def qemu_env(*, name, board, machine, memory = "", bits = 64, image = ["-kernel", "{elf}"], more = [], deadline_seconds = 1800, **kwargs):
+    """Makes an environment that boots a board's firmware in QEMU.
+
+    Args:
+      name: of the environment.
+      board: name of the board.
+      machine: QEMU's name of the machine.
+      memory: size of its RAM, if it is not fixed.
+      bits: of its harts, 32 or 64.
+      image: arguments that load the firmware.
+      more: arguments behind all others, such as qemu_cpu(256).
+      deadline_seconds: in which it computes or waits, after which a run has failed.
+      **kwargs: attributes of the bm_exec_env.
+    """
+    ram = ["-m", memory] if memory else []
+    bm_exec_env(
+        name = name,
+        args = ["-machine", machine] + ram + image + QEMU_ARGS + more,
+        board = board,
+        deadline_seconds = deadline_seconds,
+        debug_args = QEMU_DEBUG_ARGS,
+        emulator = Label("//third_party/qemu:qemu_system_riscv{}".format(bits)),
+        **kwargs
+    )
 
 def qemu_vlen_envs(*, name, base):
     """Makes the environments `<name>128` to `<name>1024` of a board, and the same with more extensions.

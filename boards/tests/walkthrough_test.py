@@ -75,8 +75,8 @@ class WalkthroughTest(unittest.TestCase):
 
 class TableTest(unittest.TestCase):
     def test_every_board_is_there_as_tested(self) -> None:
-        page = Path("boards/README.md").read_text()
-        rows = re.findall(r"^\| `(\w+)` \|.*\| (\S+)[^|]* \|$", page, re.M)
+        table = Path("boards/README.md").read_text().split("\n## ")[0]
+        rows = re.findall(r"^\| `(\w+)` \|.*\| (\S+)[^|]* \|$", table, re.M)
         described = [json.loads(path.read_text()) for path in Path("boards").glob("*/board.json")]
         self.assertEqual(
             {name: "built" if tested.startswith("**built") else tested for name, tested in rows},

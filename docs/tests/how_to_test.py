@@ -21,7 +21,8 @@ PAGES = [
 ]
 # Where the files that blocks name are.
 EXAMPLES = tuple(
-    ROOT / folder for folder in ("runtime_bm/examples", "examples/consumer", "examples", "models")
+    ROOT / folder
+    for folder in ("runtime_bm/examples", "examples/consumer", "examples", "models", ".")
 )
 # A block says which file it shows, or, as `text`, which run (docs_test.py).
 BLOCK = re.compile(r"^```(\w*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -51,6 +52,12 @@ class HowToTest(unittest.TestCase):
             page = path.read_text()
             self.assertGreaterEqual(len(blocks(page)), 3, path.name)
             self.assertEqual(strange(page), [], path.name)
+
+    def test_so_is_the_board_in_the_guide_to_add_one(self) -> None:
+        page = (ROOT / "boards/README.md").read_text()
+        self.assertEqual(len(blocks(page)), 1)
+        self.assertEqual(strange(page), [])
+        self.assertEqual(len(strange(page.replace("64 << 10", "64 << 20"))), 1)
 
     def test_a_changed_word_is_noticed(self) -> None:
         page = (ROOT / "docs/how-to/own-main.md").read_text()

@@ -48,7 +48,11 @@ HEADERS = (
     "runtime_bm/hal/harts.h",
     "runtime_bm/hal/application.h",
 )
-RULES = {"tools/rules/defs.bzl": "Rules", "tools/rules/providers.bzl": "Providers"}
+RULES = {
+    "tools/rules/defs.bzl": "Rules",
+    "tools/rules/providers.bzl": "Providers",
+    "boards/common/drivers.bzl": "Drivers",
+}
 PYTHON = {"compiler/ironcast/__init__.py": "ironcast", "compiler/bmc/spec.py": "bmc.spec"}
 # Pages of which the start page need not have links: they follow those that it has.
 ALSO = {"How-to guides": r"how-to/.*", "Tutorial": r"tutorial/.*", "Explanation": r"[a-z][\w-]*"}

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from boards import board_files
+from boards.board_files import Board, Region
 from tools import cli
 
 BOARD_C = """\
@@ -61,24 +63,10 @@ enum : unsigned {{ LITEX_ROM_BASE = {base:#x}, LITEX_ROM_BYTES = {size:#x} }};
 #define LITEX_ROM {top}system__DOT__rom
 """
 
-# For a CPU that starts elsewhere than at the beginning of the ROM.
-RESET = """\
-  reset (rx) : ORIGIN = {reset:#x}, LENGTH = 16
-"""
-
-REGION = "  {name} ({access}) : ORIGIN = {origin:#x}, LENGTH = {size:#x}\n"
-LINKER = """\
-/* From LiteX's csr.json. */
-MEMORY {{
-{regions}}}
-REGION_ALIAS("BM_ROM", {code})
-REGION_ALIAS("BM_RAM", ram)
-
-#define BM_STACK_BYTES ({stack})
-/* Without PMP: what an overrun writes there is seen at the end. */
-#define BM_STACK_GUARD_BYTES 8192
-"""
-RESET_REGION = "\n#define BM_RESET_REGION reset\n"
+# Bytes for the first instruction of a CPU that starts elsewhere than at the beginning of the ROM.
+RESET_BYTES = 16
+# Without PMP: what an overrun writes there is seen at the end.
+STACK_GUARD_BYTES = 8192
 # Of code at the beginning of an image: trap vectors.
 ALIGNMENT = 256
 
@@ -123,61 +111,34 @@ def board_c(soc: dict[str, Any], reset_offset: int, baud: int, devices: Sequence
     return text + (RESET_C if reset_offset else "")
 
 
-def regions(soc: dict[str, Any], reset_offset: int, baud: int) -> dict[str, tuple[int, int]]:
-    """Returns origin and bytes of the memories that images may use, the first of them without the reset vector."""
-    rom, ram = soc["memories"]["rom"], soc["memories"]["main_ram"]
-    reserved = ALIGNMENT if reset_offset else 0
-    memory = {"rom": (rom["base"] + reserved, rom["size"] - reserved)} if not baud else {}
-    return memory | {"ram": (ram["base"], ram["size"])}
-
-
-def linker(soc: dict[str, Any], reset_offset: int, baud: int, stack: int) -> str:
-    """Returns memory.ldh. The stack is of `stack` bytes."""
-    memory = regions(soc, reset_offset, baud)
-    code = next(iter(memory))
-    access = {"rom": "rx", "ram": "rwx" if code == "ram" else "rw"}
-    reset = (
-        RESET.format(reset=soc["memories"]["rom"]["base"] + reset_offset) if reset_offset else ""
-    )
-    lines = [
-        REGION.format(name=name, access=access[name], origin=origin, size=size)
-        for name, (origin, size) in memory.items()
-    ]
-    text = LINKER.format(regions=reset + "".join(lines), code=code, stack=stack)
-    return text + (RESET_REGION if reset_offset else "")
-
-
 def board(
     soc: dict[str, Any],
-    memory: dict[str, tuple[int, int]],
+    *,
     name: str,
     title: str,
     isa: str,
-    baud: int,
-) -> str:
-    """Returns board.json."""
-    uart = soc["csr_bases"]["uart"]
-    facts = {
-        "name": name,
-        "title": title,
-        "tested": "run" if has_exit(soc) else "built",
-        "isa": isa,
-        "abi": "ilp32" if isa.startswith("rv32") else "lp64d",
-        "vlen_bits": [],
-        "timebase_hz": 0,
-        "boot_hart": 0,
-        "console": f"LiteX's UART at {uart:#x}",
-        "memory": [
-            {"name": key, "origin": hex(origin), "length": hex(size)}
-            for key, (origin, size) in memory.items()
-        ],
-    }
-    if baud:
-        load = hex(memory["ram"][0])
-        serial = {"baud": baud, "load": load}
-        facts["mode"] = "machine"
-        facts["flash"] = {"default": "litex-serial", "methods": {"litex-serial": serial}}
-    return json.dumps(facts, indent=2) + "\n"
+    stack_bytes: int,
+    reset_offset: int = 0,
+    baud: int = 0,
+) -> Board:
+    """Returns the facts of the board, whose memory is without the reset vector."""
+    rom, ram = soc["memories"]["rom"], soc["memories"]["main_ram"]
+    reserved = ALIGNMENT if reset_offset else 0
+    code = Region(name="rom", origin=rom["base"] + reserved, length=rom["size"] - reserved)
+    written = Region(name="ram", origin=ram["base"], length=ram["size"])
+    reset = Region(name="reset", origin=rom["base"] + reset_offset, length=RESET_BYTES)
+    return Board(
+        name=name,
+        title=title,
+        isa=isa,
+        memory=[written] if baud else [code, written],
+        stack_bytes=stack_bytes,
+        stack_guard_bytes=STACK_GUARD_BYTES,
+        console=f"LiteX's UART at {soc['csr_bases']['uart']:#x}",
+        tested="run" if has_exit(soc) else "built",
+        flash=[("litex-serial", {"baud": baud})] if baud else [],
+        reset=reset if reset_offset else None,
+    )
 
 
 @cli.program("describe", __doc__)
@@ -205,11 +166,17 @@ def main(parser: cli.Parser, args: list[str]) -> int:
     code = board_c(soc, options.reset_offset, options.baud, options.devices)
     options.code.write_text(code)
     options.header.write_text(header(soc))
-    memory = regions(soc, options.reset_offset, options.baud)
-    options.memory.write_text(linker(soc, options.reset_offset, options.baud, options.stack))
-    options.board.write_text(
-        board(soc, memory, options.name, options.title, options.isa, options.baud)
+    described = board(
+        soc,
+        name=options.name,
+        title=options.title,
+        isa=options.isa,
+        stack_bytes=options.stack,
+        reset_offset=options.reset_offset,
+        baud=options.baud,
     )
+    options.memory.write_text(board_files.memory_ldh(described))
+    options.board.write_text(board_files.board_json(described))
     return 0
 
 

@@ -6,6 +6,8 @@ import json
 import unittest
 from typing import Any
 
+from boards import board_files
+from boards.board_files import Board
 from boards.common.litex import describe
 from tools.cli import UserError
 
@@ -21,6 +23,28 @@ def soc() -> dict[str, Any]:
             "main_ram": {"base": 0x40000000, "size": 0x4000},
         },
     }
+
+
+def described(
+    system: dict[str, Any], reset_offset: int = 0, baud: int = 0, isa: str = "rv32imc"
+) -> Board:
+    return describe.board(
+        system,
+        name="litex_mine",
+        title="Mine",
+        isa=isa,
+        stack_bytes=4096,
+        reset_offset=reset_offset,
+        baud=baud,
+    )
+
+
+def linker(*args: Any) -> str:
+    return board_files.memory_ldh(described(*args))
+
+
+def description(*args: Any) -> dict[str, Any]:
+    return json.loads(board_files.board_json(described(*args)))
 
 
 class DescribeTest(unittest.TestCase):
@@ -40,21 +64,20 @@ class DescribeTest(unittest.TestCase):
         )
 
     def test_a_cpu_that_starts_at_the_rom(self) -> None:
-        text = describe.linker(soc(), 0, 0, 4096)
+        text = linker(soc())
         self.assertIn("rom (rx) : ORIGIN = 0x10000, LENGTH = 0x8000\n", text)
         self.assertIn("ram (rw) : ORIGIN = 0x40000000, LENGTH = 0x4000\n", text)
-        self.assertIn("#define BM_STACK_BYTES (4096)\n", text)
+        self.assertIn("#define BM_STACK_BYTES 4096\n", text)
         self.assertNotIn("reset", text)
 
     def test_a_cpu_that_starts_elsewhere(self) -> None:
-        text = describe.linker(soc(), 0x80, 0, 4096)
-        self.assertIn("reset (rx) : ORIGIN = 0x10080, LENGTH = 16\n", text)
+        text = linker(soc(), 0x80)
+        self.assertIn("reset (rx) : ORIGIN = 0x10080, LENGTH = 0x10\n", text)
         self.assertIn("rom (rx) : ORIGIN = 0x10100, LENGTH = 0x7f00\n", text)
         self.assertIn("#define BM_RESET_REGION reset\n", text)
 
     def test_board_has_the_same_memory(self) -> None:
-        memory = describe.regions(soc(), 0x80, 0)
-        board = json.loads(describe.board(soc(), memory, "litex_mine", "Mine", "rv32imc", 0))
+        board = description(soc(), 0x80)
         self.assertEqual(
             board["memory"],
             [
@@ -62,9 +85,8 @@ class DescribeTest(unittest.TestCase):
                 {"name": "ram", "origin": "0x40000000", "length": "0x4000"},
             ],
         )
-        self.assertEqual((board["abi"], board["isa"]), ("ilp32", "rv32imc"))
-        wide = json.loads(describe.board(soc(), memory, "litex_mine", "Mine", "rv64gc", 0))
-        self.assertEqual(wide["abi"], "lp64d")
+        self.assertEqual((board["name"], board["isa"]), ("litex_mine", "rv32imc"))
+        self.assertEqual(description(soc(), 0, 0, "rv64gc")["isa"], "rv64gc")
 
     def test_a_board_whose_bios_loads_images(self) -> None:
         wired = soc()
@@ -74,11 +96,10 @@ class DescribeTest(unittest.TestCase):
         text = describe.board_c(wired, 0, 115200)
         self.assertIn("  bm_litex_restart(&kUart, 0xf0000800, 4340);\n", text)
         self.assertNotIn("bm_litex_exit", text)
-        text = describe.linker(wired, 0, 115200, 4096)
+        text = linker(wired, 0, 115200)
         self.assertIn("MEMORY {\n  ram (rwx) : ORIGIN = 0x40000000, LENGTH = 0x4000\n}\n", text)
         self.assertIn('REGION_ALIAS("BM_ROM", ram)\n', text)
-        memory = describe.regions(wired, 0, 115200)
-        board = json.loads(describe.board(wired, memory, "mine", "Mine", "rv32imc", 115200))
+        board = description(wired, 0, 115200)
         self.assertEqual(board["tested"], "built")
         self.assertEqual(
             board["flash"]["methods"], {"litex-serial": {"baud": 115200, "load": "0x40000000"}}
@@ -86,9 +107,9 @@ class DescribeTest(unittest.TestCase):
 
     def test_a_simulator_whose_bios_loads_images(self) -> None:
         self.assertIn("bm_litex_exit(&kUart", describe.board_c(soc(), 0, 115200))
-        memory = describe.regions(soc(), 0, 115200)
-        board = json.loads(describe.board(soc(), memory, "mine", "Mine", "rv32imc", 115200))
-        self.assertEqual((board["tested"], list(memory)), ("run", ["ram"]))
+        board = description(soc(), 0, 115200)
+        self.assertEqual((board["tested"], len(board["memory"])), ("run", 1))
+        self.assertEqual(board["memory"][0]["name"], "ram")
         self.assertIn("litex-serial", board["flash"]["methods"])
 
     def test_devices_have_the_addresses_of_their_registers(self) -> None:

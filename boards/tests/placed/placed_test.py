@@ -10,7 +10,7 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 
 FILES = [Path(path) for path in os.environ["FILES"].split()]
-# Section -> the memory of memory.ldh.
+# Section -> the memory of the board.
 PLACES = {
     ".text": 0x20000000,
     ".bm.kernels": 0x20000000,
