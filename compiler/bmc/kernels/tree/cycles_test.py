@@ -104,8 +104,8 @@ class CyclesTest(unittest.TestCase):
     def test_loops_take_what_was_measured(self) -> None:
         errors = {name: loop.modeled(_ARA) / loop.cycles - 1 for name, loop in _LOOPS.items()}
         self.assertEqual(len(errors), 27)
-        self.assertLess(max(map(abs, errors.values())), 0.15, errors)
-        self.assertLess(sum(map(abs, errors.values())) / len(errors), 0.05, errors)
+        self.assertLess(max(map(abs, errors.values())), 0.2, errors)
+        self.assertLess(sum(map(abs, errors.values())) / len(errors), 0.06, errors)
 
     def test_loads_wait_for_readers(self) -> None:
         """A core without that rule does not explain what one group for all loads costs."""
@@ -119,7 +119,7 @@ class CyclesTest(unittest.TestCase):
             product = matmul(1, 128, inputs, "f32")
             kernel = gemm.write(product, 256, Choice(loads=2))
             modeled = cycles.of_kernel(kernel.nodes, _ARA)
-            self.assertLess(abs(modeled / measured - 1), 0.25, (inputs, modeled))
+            self.assertLess(abs(modeled / measured - 1), 0.15, (inputs, modeled))
 
     def test_a_loop_is_all_its_iterations(self) -> None:
         """A long loop is not simulated to its end."""
