@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from bmc.kernels.dtypes import FLOATS
 from bmc.kernels.epilogue.constants import Constants, bits_of, set_float
+from bmc.kernels.epilogue.requantize import requantize
 from bmc.kernels.ops import OPS, Op
 from bmc.kernels.problem.product import RESULT, Node, Unsupported, last_readers
 from bmc.kernels.tree import rvv
@@ -112,25 +113,22 @@ class Epilogue:
             requantize([self], number)
         elif node.args and (node.op != "lookup" or number < len(self.nodes) - 1):
             # _store() emits a lookup that is the result: the loaded bytes are stored as they are.
-            vectors, sources = self._sources(node)
-            dead = self._dead(number, vectors)
-            target = dead[0] if dead else self._take()
+            vectors, sources, target = self._operands(number)
             self._operate(node, target, sources, vectors)
             self._settle(number, vectors, target)
 
     def begin_requantize(self, number: int) -> tuple[str, str]:
         """Prepares a requantize; returns the register it works on, and the one with shifts, "" if they are a scalar."""
-        node = self.nodes[number]
-        vectors, sources = self._sources(node)
-        dead = self._dead(number, vectors)
-        target = dead[0] if dead else self._take()
+        vectors, sources, target = self._operands(number)
         self._settle(number, vectors, target)
         return target, sources[-1] if len(sources) > 1 else ""
 
-    def _sources(self, node: Node) -> tuple[list[int], list[str]]:
-        """Returns the arguments of a node that are vectors, and their groups."""
-        vectors = self._vector_args(node)
-        return vectors, [self.vector(arg) for arg in vectors]
+    def _operands(self, number: int) -> tuple[list[int], list[str], str]:
+        """Returns the arguments of a node that are vectors, their groups, and the group for its value."""
+        vectors = self._vector_args(self.nodes[number])
+        sources = [self.vector(arg) for arg in vectors]
+        dead = self._dead(number, vectors)
+        return vectors, sources, dead[0] if dead else self._take()
 
     def _dead(self, number: int, vectors: list[int]) -> list[str]:
         """Returns the groups of arguments that are dead after a node."""
@@ -221,10 +219,8 @@ class Epilogue:
         if op.limits:
             if not is_constant or math.isnan(number.value):
                 raise Unsupported(f"{op.name} with a scalar that may be a NaN")
-            (vector,) = vectors
-            is_canonical = self.nodes[vector].op in _CANONICAL or (
-                self.nodes[vector].op == "sum" and self.multiplied
-            )
+            source = self.nodes[vectors[0]].op
+            is_canonical = source in _CANONICAL or (source == "sum" and self.multiplied)
             if op.name == "maximumf" and number.value == 0 and is_canonical:
                 # Bits of negative floats are negative integers. A NaN that an instruction computes is positive.
                 self.out.emit(rvv.binary("vmax", to, first, "zero"))
@@ -365,45 +361,3 @@ class Epilogue:
     def _transfer(self, store: bool, bits: int, group: str, operand: int) -> None:
         address = self.addresses(operand)
         transfer(self.out, store, bits, group, operand, address, self.lanes)
-
-
-def requantize(rows: list[Epilogue], number: int) -> None:
-    """Emits a requantize node for several rows, which share the changes of SEW; SEW is 8 afterwards."""
-    first = rows[0]
-    out, lanes, nodes = first.out, first.lanes, first.nodes
-    shift, zero, low, high = (nodes[arg] for arg in nodes[number].args[1:])
-    registers = []
-    for row in rows:
-        register, shifts = row.begin_requantize(number)
-        registers.append(register)
-        if shifts:
-            out.emit(rvv.binary("vssra", register, register, shifts))
-            shift = Node("constant", "i32", value=0)
-
-    def each_row(instruction: Callable[[str], str]) -> None:
-        for register in registers:
-            out.emit(instruction(register))
-
-    lanes.use(out, 16)
-    if shift.op == "constant":
-        bits = int(shift.value)
-        each_row(lambda register: rvv.clip(register, register, bits))
-    else:
-        for row, register in zip(rows, registers, strict=True):
-            out.emit(rvv.clip(register, register, row.scalar(shift)))
-    if -16 <= zero.value < 16:
-        if zero.value:
-            added = int(zero.value)
-            each_row(lambda register: rvv.binary_immediate("vsadd", register, register, added))
-    else:
-        offset = first.scalar(zero)
-        each_row(lambda register: rvv.binary("vsadd", register, register, offset))
-    lanes.use(out, 8)
-    each_row(lambda register: rvv.clip(register, register, 0))
-    # vnclip has limited the values to the range of int8.
-    if low.value > -128:
-        lower = first.scalar(low)
-        each_row(lambda register: rvv.binary("vmax", register, register, lower))
-    if high.value < 127:
-        upper = first.scalar(high)
-        each_row(lambda register: rvv.binary("vmin", register, register, upper))

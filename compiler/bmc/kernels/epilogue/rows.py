@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from bmc.kernels.epilogue import one_row
 from bmc.kernels.epilogue.constants import Constants
 from bmc.kernels.epilogue.one_row import Epilogue
+from bmc.kernels.epilogue.requantize import requantize
 from bmc.kernels.problem.product import RESULT, Node, Unsupported, last_readers
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
@@ -91,7 +92,7 @@ class _Rows:
                     for row in rows:
                         row.held[load] = group
             if nodes[start].op == "requantize":
-                one_row.requantize(rows, start)
+                requantize(rows, start)
             else:
                 for row in rows:
                     for number in range(start, end):
