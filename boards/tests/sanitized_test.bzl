@@ -1,4 +1,6 @@
-"""sanitized_test: a host program built with sanitizers, including all its libraries."""
+"""sanitized_test: a host program built with sanitizers, including all its libraries. host_test: the same of a library."""
+
+load("@rules_cc//cc:defs.bzl", "cc_binary")
 
 _FEATURES = "//command_line_option:features"
 _MODE = "//command_line_option:compilation_mode"
@@ -52,3 +54,29 @@ sanitized_test = rule(
     },
     test = True,
 )
+
+def host_test(*, name, lib, hal = "//boards/host_x86_64:hal", linkopts = [], size = "small", **kwargs):
+    """Makes the sanitized_test of a library with a main.
+
+    Args:
+      name: name of the test.
+      lib: label of the library.
+      hal: library that stands for a board.
+      linkopts: of the program.
+      size: of the test.
+      **kwargs: other attributes of the test.
+    """
+    cc_binary(
+        name = name + "._host",
+        testonly = True,
+        linkopts = linkopts,
+        # Only run with sanitizers.
+        tags = ["manual"],
+        deps = [lib, hal],
+    )
+    sanitized_test(
+        name = name,
+        size = size,
+        program = name + "._host",
+        **kwargs
+    )

@@ -1,6 +1,6 @@
 """bm_runs_test: one test of many recorded runs, which names those to blame."""
 
-load("//tools/rules/private:bm_firmware_test.bzl", "recorded_run")
+load("//tools/rules/private:bm_firmware_test.bzl", "emulator_of", "recorded_run")
 load("//tools/rules/private:bm_run_test.bzl", "bm_run_test")
 
 def bm_runs_test(
@@ -13,14 +13,14 @@ def bm_runs_test(
         tags = [],
         allow_smaller_vlen = False,
         **kwargs):
-    """Makes `<name>_test`, which judges the runs of some firmwares in QEMU and on Spike.
+    """Makes `<name>_test`, which judges the runs of some firmwares, in QEMU, on Spike and elsewhere.
 
     Args:
       name: prefix of the test and of the runs.
       firmwares: dict from bm_firmware to the labels of the environments it is booted in.
       agree: all must pass and compute the same bits; the firmwares have the same kernels.
-      expect: how every run must end: PASS, FAIL, ERROR or TRAP.
-      text: text the announced record must hold.
+      expect: how every run must end: PASS, FAIL, ERROR, TRAP or EXIT.
+      text: text that the expected record must contain; for EXIT, a line of the console.
       tags: tags of the test, beside those of the emulators.
       allow_smaller_vlen: boot where the hart's VLEN is too small.
       **kwargs: attributes of every target.
@@ -45,7 +45,7 @@ def bm_runs_test(
         agree = agree,
         expect = expect,
         runs = runs.values(),
-        tags = tags + ["qemu", "spike"],
+        tags = tags + {emulator_of(env): None for env in runs}.keys(),
         text = text,
         **kwargs
     )
