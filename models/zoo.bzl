@@ -3,9 +3,9 @@ model_table: a table of all models. model_overview: a page about them."""
 
 load("@pypi//:requirements.bzl", "requirement")
 load("@rules_python//python:defs.bzl", "py_binary", "py_test")
-load("//models:small_vectors.bzl", "small_vectors_test")
+load("//models:places.bzl", "agreement_test")
 load("//tools/rules:defs.bzl", "bm_model", "bm_model_suite")
-load("//tools/rules:exhaustive.bzl", "exhaustive_suite")
+load("//tools/rules:exhaustive.bzl", "emulator_suites", "exhaustive_suite")
 
 KERAS = [
     requirement("ai-edge-litert"),
@@ -92,7 +92,7 @@ def zoo_model(
             tags = tags,
             vlens = [256],
         )
-        small_vectors_test(
+        agreement_test(
             name = model + "_rv64_zvl128b",
             isa = _ISA[dtype].replace("256", "128"),
             models = [model],
@@ -101,11 +101,7 @@ def zoo_model(
         )
     if size == "large":
         exhaustive_suite(name = "large_test", tag = "large")
-    for emulator in ["qemu", "spike"]:
-        native.test_suite(
-            name = emulator + "_test",
-            tags = [emulator],
-        )
+    emulator_suites()
 
 def model_table(*, name, order, reports, tags):
     """A program that prints the README rows of some models; with --update it writes them there.

@@ -1,6 +1,6 @@
 """library_networks: int8 networks of the zoo with a kernel library, as images, tests of answers, and comparisons."""
 
-load("//tools/rules:defs.bzl", "bm_firmware", "bm_firmware_test", "bm_kernel_test", "bm_measured", "bm_model_variant")
+load("//tools/rules:defs.bzl", "bm_firmware", "bm_kernel_test", "bm_measured", "bm_model_variant", "bm_runs")
 
 def library_networks(*, name, library, networks, variant, isa, env, kernel_envs = [], float_parts = {}):
     """Makes `MODEL_<variant>`, `MODEL_<name>` and its report, and for CI `MODEL_answers` and `MODEL_kernels`.
@@ -15,7 +15,6 @@ def library_networks(*, name, library, networks, variant, isa, env, kernel_envs 
       kernel_envs: environments that compare the kernels, if not only `env`.
       float_parts: dict from a model to its `float_parts`.
     """
-    spike = "//boards/spike_rv64:"
     for model, is_in_ci in networks.items():
         bm_model_variant(
             name = "{}_{}".format(model, variant),
@@ -26,7 +25,7 @@ def library_networks(*, name, library, networks, variant, isa, env, kernel_envs 
         library_image(
             name = "{}_{}".format(model, name),
             answers = model + "_answers",
-            env = spike + env,
+            env = env,
             isa = isa,
             model = ":{}_{}".format(model, variant),
             tags = [] if is_in_ci else ["manual"],
@@ -34,13 +33,13 @@ def library_networks(*, name, library, networks, variant, isa, env, kernel_envs 
         if is_in_ci:
             bm_kernel_test(
                 name = model + "_kernels",
-                exec_envs = [spike + each for each in kernel_envs or [env]],
+                exec_envs = ["//boards/spike_rv64:" + each for each in kernel_envs or [env]],
                 isa = isa,
                 model = ":{}_{}".format(model, variant),
             )
 
 def library_image(*, name, model, answers, isa, env, tags = []):
-    """Makes the image `<name>` with a profile, its report, and the test `<answers>`.
+    """Makes the image `<name>` with a profile, its report, and the test `<answers>_test`.
 
     Args:
       name: of the image.
@@ -50,28 +49,22 @@ def library_image(*, name, model, answers, isa, env, tags = []):
       env: environment of //boards/spike_rv64 that runs it.
       tags: of the test.
     """
-    bm_firmware(
-        name = name,
-        board = "//boards/spike_rv64",
-        isa = isa,
-        models = [model],
-        profile = True,
-        run_env = env,
-        tags = ["manual"],
-    )
-    runs = bm_firmware_test(
+    runs = bm_runs(
         name = answers,
-        exec_envs = {env: ["spike"]},
-        firmware = name,
+        images = {"spike_rv64": name},
+        models = [model],
+        on = {isa: ["spike_rv64:" + env]},
+        profile = ["spike_rv64"],
         tags = tags,
     )
+    spike = Label("//boards/spike_rv64:" + env)
     bm_measured(
         name = name,
         board = "//boards/spike_rv64",
-        exec_env = env,
+        exec_env = spike,
         isa = isa,
         models = [model],
-        run = runs[env],
+        run = runs[spike],
     )
 
 def plain_networks(*, name, networks, isa, env):

@@ -1,7 +1,7 @@
 """GATES: models on CPU designs in gates. gates_tests: their tests. gates_table: what they took."""
 
 load("@rules_python//python:defs.bzl", "py_binary")
-load("//tools/rules:defs.bzl", "bm_firmware", "bm_measured", "bm_model_variant", "bm_run", "bm_runs_test")
+load("//tools/rules:defs.bzl", "bm_firmware", "bm_measured", "bm_model_variant", "bm_run", "bm_runs")
 load("//tools/rules:exhaustive.bzl", "EXHAUSTIVE")
 
 # Design, which is the name of its board -> the ISA of its kernels, and other environments of that ISA: the board and the
@@ -55,7 +55,7 @@ def memories_of(design):
     return _MEMORIES | _CACHES.get(design, {})
 
 def _measured(*, name, model, board, isa):
-    """Makes `<name>.report`, `<name>.in_flash.report` and others, with the cycles of every dispatch."""
+    """Makes `<name>.report`, and the image `<name>.in_flash`, its report and others, with the cycles of every dispatch."""
     bm_firmware(
         name = name + "._profile",
         board = "//boards/" + board,
@@ -68,14 +68,15 @@ def _measured(*, name, model, board, isa):
     for suffix, env in memories_of(board).items():
         env = "//boards/{}:{}".format(board, env)
         image = name + suffix
-        bm_firmware(
-            name = image,
-            board = "//boards/" + board,
-            isa = isa,
-            models = [model],
-            run_env = env,
-            tags = ["manual"] if "cache" in suffix else [],
-        )
+        if suffix:
+            bm_firmware(
+                name = image,
+                board = "//boards/" + board,
+                isa = isa,
+                models = [model],
+                run_env = env,
+                tags = ["manual"] if "cache" in suffix else [],
+            )
         bm_run(
             name = image + "._profile.run",
             exec_env = env,
@@ -110,32 +111,22 @@ def gates_tests(*, name, model, designs, cases = 1):
         model = model,
     )
     for isa, places in _places(designs).items():
-        firmwares = {}
-        for board, env in places:
-            image = "{}.{}".format(name, board)
-            env = "//boards/{}:{}".format(board, env)
-            firmwares[image] = [env]
-            if board in _DESIGNS:
-                _measured(
-                    name = image,
-                    board = board,
-                    isa = isa,
-                    model = few,
-                )
-                continue
-            bm_firmware(
-                name = image,
-                board = "//boards/" + board,
-                isa = isa,
-                models = [few],
-                run_env = env,
-            )
-        bm_runs_test(
+        images = {board: "{}.{}".format(name, board) for board, _ in places if board in _DESIGNS}
+        bm_runs(
             name = "{}_{}".format(name, isa),
             agree = True,
-            firmwares = firmwares,
-            tags = ["rtl"] + (EXHAUSTIVE if model in _EXHAUSTIVE else []),
+            images = images,
+            models = [few],
+            on = {isa: [":".join(place) for place in places]},
+            tags = EXHAUSTIVE if model in _EXHAUSTIVE else [],
         )
+        for board, image in images.items():
+            _measured(
+                name = image,
+                board = board,
+                isa = isa,
+                model = few,
+            )
 
 def gates_table(*, name):
     """A program that prints a table of all runs.

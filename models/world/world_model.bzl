@@ -2,7 +2,7 @@
 
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
 load("@pypi//:requirements.bzl", "requirement")
-load("//models:small_vectors.bzl", "small_vectors_test")
+load("//models:places.bzl", "agreement_test")
 load("//models:zoo.bzl", "TORCH")
 load("//models/outside:outside_model.bzl", "outside_model")
 load("//models/world:list.bzl", "CASES", "CLASSICAL", "CONSTANTS", "FILES", "FOLDERS", "MODULES", "REFUSED", "SHAPES", "SMALL")
@@ -71,7 +71,7 @@ def world_models(name):
     for model, package in CLASSICAL.items():
         table[model] = _row(model, package, "models/world/classical.py:" + model)
         _world_model(name = model, src = "classical.py", deps = _CLASSICAL_DEPS, factory = model, tags = tags)
-    small_vectors_test(
+    agreement_test(
         name = "small",
         isa = "rv64gcv_zvl256b",
         models = SMALL,

@@ -1,4 +1,4 @@
-"""What wildcards leave out of a build, and its suites: `//:exhaustive` has all of them."""
+"""Suites of a package's tests: what wildcards leave out of a build (`//:exhaustive` has all of that), and emulators."""
 
 # Tags of tests, and of what only they need, that prove something again: another board with the same code, another
 # vector length, a network that is only larger.
@@ -21,3 +21,15 @@ def exhaustive_suite(*, name = "exhaustive", tag = "exhaustive"):
         ],
         visibility = ["//visibility:public"],
     )
+
+def emulator_suites(*, name = "_test"):
+    """Makes the suites `qemu_test` and `spike_test` of the package's tests in each emulator.
+
+    Args:
+      name: what their names end in.
+    """
+    for emulator in ["qemu", "spike"]:
+        native.test_suite(
+            name = emulator + name,
+            tags = [emulator],
+        )

@@ -49,7 +49,7 @@ def bm_runs(
     booted = dict(firmwares)
     for isa, places in on.items():
         for place in places:
-            env = native.package_relative_label(place if place[0] in "/@" else "//boards/" + place)
+            env = native.package_relative_label(place if str(place)[0] in "/@:" else "//boards/" + place)
             board = env.package.split("/")[-1]
             image = images.get(board, "{}._{}".format(name, board))
             if image in booted:
