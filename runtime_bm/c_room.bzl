@@ -57,7 +57,7 @@ def c_part(*, name, deps = "", srcs = None, hdrs = None, private_hdrs = [], copt
 def c_tests(*, name, common = "", deps = {}, target_compatible_with = {}):
     """Defines `<test>_lib` for each `<test>.c` of the folder whose name ends in `_test`: a main that needs a HAL.
 
-    //boards/tests names it, and links it for the host, with sanitizers, and for boards.
+    //boards/tests:unit_tests.bzl names it, and links it for the host, with sanitizers, and for boards.
 
     Args:
       name: unused; the libraries are named after the files.

@@ -1,15 +1,14 @@
-"""GATES: models on CPU designs in gates. gates_tests: their tests. gates_table: what they took."""
+"""GATES: models on CPU designs in gates. gates: their tests, and a table of what they took."""
 
 load("@rules_python//python:defs.bzl", "py_binary")
 load("//tools/rules:defs.bzl", "bm_firmware", "bm_measured", "bm_model_variant", "bm_run", "bm_runs")
 load("//tools/rules:exhaustive.bzl", "EXHAUSTIVE")
 
-# Design, which is the name of its board -> the ISA of its kernels, and other environments of that ISA: the board and the
-# environment.
+# Design, which is the name of its board -> the ISA of its kernels, and what the names of QEMU's and Spike's boards end in.
 _DESIGNS = {
-    "litex_cva6": ("rv64gc", [("qemu_virt_rv64", "scalar"), ("spike_rv64", "scalar")]),
-    "litex_ibex": ("rv32imc", [("qemu_virt_rv32", "scalar"), ("spike_rv32", "scalar")]),
-    "litex_vexriscv": ("rv32imc", [("qemu_virt_rv32", "scalar"), ("spike_rv32", "scalar")]),
+    "litex_cva6": ("rv64gc", "rv64"),
+    "litex_ibex": ("rv32imc", "rv32"),
+    "litex_vexriscv": ("rv32imc", "rv32"),
 }
 
 # Model, and how many of its cases run -> the CPU designs in gates on which they run.
@@ -29,11 +28,12 @@ def name_in_gates(model):
     return model.rpartition(":")[2]
 
 def _places(designs):
-    """Returns dict from each ISA to the boards and environments that run its kernels: emulators, and the designs."""
+    """Returns dict from each ISA to the places that run its kernels: emulators, and the designs."""
     places = {}
     for design in designs:
-        isa, emulators = _DESIGNS[design]
-        places.setdefault(isa, list(emulators)).append((design, "rtl"))
+        isa, width = _DESIGNS[design]
+        emulators = ["qemu_virt_{}:scalar".format(width), "spike_{}:scalar".format(width)]
+        places.setdefault(isa, emulators).append(design + ":rtl")
     return places
 
 # Suffix of a design's images -> the environment in which their cycles are counted.
@@ -92,56 +92,47 @@ def _measured(*, name, model, board, isa):
             run = image + "._profile.run",
         )
 
-def gates_tests(*, name, model, designs, cases = 1):
-    """Makes `<name>_<ISA>_test`: the same bits in gates, in QEMU and on Spike.
+def gates(*, name):
+    """Makes `<model>_<ISA>_test` for each model of GATES: the same bits in gates, in QEMU and on Spike.
 
-    The images are `<name>.<design>`, and `<name>.<design>.in_flash`, which runs where the ROM is slow. Each has a
+    The images are `<model>.<design>`, and `<model>.<design>.in_flash`, which runs where the ROM is slow. Each has a
     `.report` with the cycles of every dispatch.
 
     Args:
-      name: prefix of the targets.
-      model: bm_model.
-      designs: boards with the environment `:rtl`.
-      cases: how many of the model's first cases run; gates take seconds for millions of cycles.
-    """
-    few = name + "._few"
-    bm_model_variant(
-        name = few,
-        first_cases = cases,
-        model = model,
-    )
-    for isa, places in _places(designs).items():
-        images = {board: "{}.{}".format(name, board) for board, _ in places if board in _DESIGNS}
-        bm_runs(
-            name = "{}_{}".format(name, isa),
-            agree = True,
-            images = images,
-            models = [few],
-            on = {isa: [":".join(place) for place in places]},
-            tags = EXHAUSTIVE if model in _EXHAUSTIVE else [],
-        )
-        for board, image in images.items():
-            _measured(
-                name = image,
-                board = board,
-                isa = isa,
-                model = few,
-            )
-
-def gates_table(*, name):
-    """A program that prints a table of all runs.
-
-    Args:
-      name: name of the program.
+      name: name of a program that prints a table of all runs.
     """
     args = []
     runs = []
-    for (model, _), designs in GATES.items():
+    for (model, cases), designs in GATES.items():
+        prefix = name_in_gates(model)
+        few = prefix + "._few"
+
+        # Gates take seconds for millions of cycles.
+        bm_model_variant(
+            name = few,
+            first_cases = cases,
+            model = model,
+        )
         for isa, places in _places(designs).items():
-            for board, env in places:
-                run = "{}_{}_{}_{}.run".format(name_in_gates(model), isa, board, env)
-                runs.append(run)
-                args += ["--run", name_in_gates(model), isa, board, "$(rootpath {})".format(run)]
+            images = {design: "{}.{}".format(prefix, design) for design in designs if _DESIGNS[design][0] == isa}
+            bm_runs(
+                name = "{}_{}".format(prefix, isa),
+                agree = True,
+                images = images,
+                models = [few],
+                on = {isa: places},
+                tags = EXHAUSTIVE if model in _EXHAUSTIVE else [],
+            )
+            for board, image in images.items():
+                _measured(
+                    name = image,
+                    board = board,
+                    isa = isa,
+                    model = few,
+                )
+            for place in places:
+                runs.append("{}_{}_{}.run".format(prefix, isa, place.replace(":", "_")))
+                args += ["--run", prefix, isa, place.split(":")[0], "$(rootpath {})".format(runs[-1])]
     py_binary(
         name = name,
         srcs = [Label("//tools/size:gates.py")],

@@ -73,8 +73,8 @@ def check(files: Mapping[str, str]) -> list[str]:
 
 
 def _forgotten_tests(files: Mapping[str, str]) -> list[str]:
-    """Unit tests of C that c_tests finds, so that they are built, and that no BUILD file runs."""
-    builds = {path: text for path, text in files.items() if path.endswith("BUILD.bazel")}
+    """Unit tests of C that c_tests finds, so that they are built, and that no test runs."""
+    builds = {path: text for path, text in files.items() if path.endswith(("BUILD.bazel", ".bzl"))}
     problems = []
     for path in sorted(files):
         folder, _, name = path.removesuffix(".c").rpartition("/")
@@ -83,5 +83,5 @@ def _forgotten_tests(files: Mapping[str, str]) -> list[str]:
             continue
         label = f"//{folder}:{name}_lib"
         if not any(f'"{label}"' in text for text in builds.values()):
-            problems.append(f"{path}: no BUILD file of boards/tests runs {label}")
+            problems.append(f"{path}: no file of boards/tests runs {label}")
     return problems

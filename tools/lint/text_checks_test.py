@@ -48,9 +48,9 @@ class TextChecksTest(unittest.TestCase):
             "boards/common/sifive_test.c": "",
         }
         label = "//runtime_bm/plan:x_test_lib"
-        problem = f"runtime_bm/plan/x_test.c: no BUILD file of boards/tests runs {label}"
+        problem = f"runtime_bm/plan/x_test.c: no file of boards/tests runs {label}"
         self.assertEqual(text_checks.check(found), [problem])
-        runs = {"boards/tests/BUILD.bazel": f'libs = ["{label}"]'}
+        runs = {"boards/tests/unit_tests.bzl": f'_LIBS = ["{label}"]'}
         self.assertEqual(text_checks.check(found | runs), [])
 
 

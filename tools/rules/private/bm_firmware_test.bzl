@@ -23,14 +23,6 @@ def _env_name(env):
     label = native.package_relative_label(env)
     return "{}_{}".format(label.package.split("/")[-1], label.name)
 
-def emulator_of(env):
-    """Returns the tag of tests that run in an environment, as its label tells it: `qemu`, `spike`, `rtl` or `host`."""
-    label = native.package_relative_label(env)
-    for part, tag in {"rtl": "rtl", "native": "host", "qemu": "qemu"}.items():
-        if label.name.startswith(part):
-            return tag
-    return "spike" if "spike" in label.package else "qemu"
-
 def bm_firmware_test(
         *,
         name,

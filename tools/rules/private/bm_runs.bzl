@@ -13,6 +13,7 @@ def bm_runs(
         main = None,
         harts = 1,
         images = {},
+        image_tags = [],
         firmwares = {},
         profile = [],
         agree = False,
@@ -30,14 +31,15 @@ def bm_runs(
       deps: without models, cc_library targets, one of which has main().
       main: cc_library with main(), if not the self-check's, of images with models.
       harts: harts that the images are for.
-      images: dict from a board to the name of its image, which wildcards build too. Others are `<name>._<board>`.
+      images: dict from a board to the name of its image. Others are `<name>._<board>`, which wildcards leave out.
+      image_tags: tags of those in `images`.
       firmwares: dict from other images, which the test judges too, to the labels of their environments.
       profile: boards whose images count the instructions of every dispatch.
       agree: all must pass and compute the same bits. The images have the same kernels, so they are for one ISA.
       expect: how every run must end: PASS, FAIL, ERROR, TRAP, or EXIT for a main of your own. Only what ends in ERROR
         may run where the hart's VLEN is too small, or harts or an extension are absent.
       text: text that the expected record must contain; for EXIT, a line of the console.
-      tags: tags of the test and of images in `images`.
+      tags: tags of the test, beside those of the emulators.
       **kwargs: attributes of every target, e.g. testonly.
 
     Returns:
@@ -65,7 +67,7 @@ def bm_runs(
                 isa = isa,
                 # `bazel run` boots an image where it suits the hart.
                 run_env = None if is_refused else env,
-                tags = tags + ([] if board in images else ["manual"]),
+                tags = image_tags if board in images else tags + ["manual"],
             )
             if not models:
                 bm_image(deps = deps, **attributes)

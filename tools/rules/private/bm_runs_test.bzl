@@ -1,7 +1,15 @@
 """bm_runs_test: one test of many recorded runs, which names those to blame."""
 
-load("//tools/rules/private:bm_firmware_test.bzl", "emulator_of", "recorded_run")
+load("//tools/rules/private:bm_firmware_test.bzl", "recorded_run")
 load("//tools/rules/private:bm_run_test.bzl", "bm_run_test")
+
+def _emulator_of(env):
+    """Returns the tag of tests that run in an environment, as its label tells it: `qemu`, `spike`, `rtl` or `host`."""
+    label = native.package_relative_label(env)
+    for part, tag in {"rtl": "rtl", "native": "host", "qemu": "qemu"}.items():
+        if label.name.startswith(part):
+            return tag
+    return "spike" if "spike" in label.package else "qemu"
 
 def bm_runs_test(
         *,
@@ -45,7 +53,7 @@ def bm_runs_test(
         agree = agree,
         expect = expect,
         runs = runs.values(),
-        tags = tags + {emulator_of(env): None for env in runs}.keys(),
+        tags = tags + {_emulator_of(env): None for env in runs}.keys(),
         text = text,
         **kwargs
     )
