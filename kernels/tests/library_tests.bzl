@@ -3,20 +3,23 @@
 load("@rules_python//python:defs.bzl", "py_test")
 load("//tools/rules:defs.bzl", "bm_firmware", "bm_kernel_test", "bm_measured", "bm_model_variant", "bm_runs", "bm_runs_test")
 
-def library_tests(*, name, extension = None):
+def library_tests(*, name, extension = None, deps = []):
     """Makes `take_test`, of the library's matcher, and `instructions_test`, of the instructions that Spike computes.
 
     Args:
-      name: unused; the tests are named after their files.
+      name: unused; the tests are named after their files. A library without instructions of its own has only the first.
       extension: bm_spike_extension for instructions that Spike lacks.
+      deps: more that the first one imports.
     """
     py_test(
         name = "take_test",
         size = "small",
         srcs = ["take.py", "take_test.py"],
         imports = ["."],
-        deps = ["//compiler:bmc_lib"],
+        deps = ["//compiler:bmc_lib"] + deps,
     )
+    if not native.glob(["instructions_test.py"], allow_empty = True):
+        return
     programs = {
         "CLANG": "//third_party/llvm:clang",
         "DTC": "//third_party/dtc",

@@ -16,8 +16,8 @@ _ALL = _GUARDED + _SUPERVISOR
 _FIRMWARES = "//runtime_bm/testing/firmwares:"
 _PLAN_SHARE = "//runtime_bm/plan:plan_share_test_lib"
 
-# Library with a main, and harts to build for -> the test's name before `_on_<harts>_harts_test`, where it runs, how it
-# ends, and what its record says.
+# What the name of the tests begins with, before `_on_<harts>_harts_test`; a library with a main; the numbers of harts to
+# build it for; where it runs, how it ends, and what its record says.
 _TESTS = [
     ("pass", _FIRMWARES + "pass", [2, 4, 8], _ALL, "PASS", ""),
     ("plan_share", _PLAN_SHARE, [2, 3, 8], _ALL, "PASS", ""),
