@@ -86,7 +86,7 @@ def qemu_env(*, name, board, machine, memory = "", bits = 64, image = ["-kernel"
         board = board,
         deadline_seconds = deadline_seconds,
         debug_args = QEMU_DEBUG_ARGS,
-        emulator = Label("//third_party/qemu:qemu_system_riscv{}".format(bits)),
+        emulator = Label("//third_party/tools:qemu_system_riscv{}".format(bits)),
         **kwargs
     )
 

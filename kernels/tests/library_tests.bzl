@@ -22,7 +22,7 @@ def library_tests(*, name, extension = None, deps = []):
         return
     programs = {
         "CLANG": "//third_party/llvm:clang",
-        "DTC": "//third_party/dtc",
+        "DTC": "//third_party/tools:dtc",
         "SPIKE": "//third_party/spike",
     } | ({"EXTENSION": extension} if extension else {})
     py_test(

@@ -1,10 +1,10 @@
 """The programs that //tools/remote:worker is made of: for its `data`, and its options that name them."""
 
 _PROGRAMS = {
-    "bwrap": Label("//third_party/bubblewrap:bwrap"),
-    "casd": Label("//third_party/buildbox:buildbox_casd"),
-    "fuse": Label("//third_party/buildbox:buildbox_fuse"),
-    "run": Label("//third_party/buildbox:buildbox_run"),
+    "bwrap": Label("//third_party/tools:bwrap"),
+    "casd": Label("//third_party/tools:buildbox_casd"),
+    "fuse": Label("//third_party/tools:buildbox_fuse"),
+    "run": Label("//third_party/tools:buildbox_run"),
 }
 
 WORKER_DATA = _PROGRAMS.values()

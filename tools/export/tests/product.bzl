@@ -2,8 +2,8 @@
 
 _MAKE = Label("@debian_cmake//:root/usr/bin/make")
 _GCC = Label("@debian_riscv_gcc//:root/usr/bin/riscv64-unknown-elf-gcc")
-_QEMU_RV32 = Label("//third_party/qemu:qemu_system_riscv32")
-_QEMU_RV64 = Label("//third_party/qemu:qemu_system_riscv64")
+_QEMU_RV32 = Label("//third_party/tools:qemu_system_riscv32")
+_QEMU_RV64 = Label("//third_party/tools:qemu_system_riscv64")
 
 PRODUCT_DATA = [
     Label("@debian_cmake//:root"),

@@ -65,8 +65,8 @@ bm_debug = rule(
             providers = [BmExecEnvInfo],
         ),
         "_debug": attr.label(default = "//tools/debug", executable = True, cfg = "target"),
-        "_gdb": attr.label(default = "//third_party/gdb", executable = True, cfg = "exec"),
-        "_openocd": attr.label(default = "//third_party/openocd", executable = True, cfg = "exec"),
+        "_gdb": attr.label(default = "//third_party/tools:gdb_multiarch", executable = True, cfg = "exec"),
+        "_openocd": attr.label(default = "//third_party/tools:openocd", executable = True, cfg = "exec"),
     },
     executable = True,
 )

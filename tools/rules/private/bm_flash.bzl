@@ -22,10 +22,10 @@ _ATTRS = {
     "_flash": attr.label(default = "//tools/flash", executable = True, cfg = "exec"),
     "_tools": attr.label_keyed_string_dict(
         default = {
-            "//third_party/dfu_util": "dfu-util",
-            "//third_party/mtools": "mtools",
-            "//third_party/openocd": "openocd",
-            "//third_party/u_boot:mkimage": "mkimage",
+            "//third_party/tools:dfu_util": "dfu-util",
+            "//third_party/tools:mtools": "mtools",
+            "//third_party/tools:openocd": "openocd",
+            "//third_party/tools:mkimage": "mkimage",
         },
         cfg = "exec",
     ),

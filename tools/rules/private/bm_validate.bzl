@@ -114,7 +114,7 @@ bm_validate = rule(
             doc = "The same firmware for this machine, whose layers `--per-layer` compares with the target's.",
             providers = [BmFirmwareInfo],
         ),
-        "_openocd": attr.label(default = "//third_party/openocd", executable = True, cfg = "exec"),
+        "_openocd": attr.label(default = "//third_party/tools:openocd", executable = True, cfg = "exec"),
         "_reference_env": attr.label(
             default = "//boards/host_x86_64:native",
             providers = [BmExecEnvInfo],
