@@ -12,11 +12,11 @@
 // has a driver: generated C that runs ranges of the same tables.
 //
 // The compiler (compiler/bmc) emits plans, and the walker in plan_run.c reads
-// them. Field order is the ABI. plan_abi.json states the same layout as data;
-// plan_abi_test.c checks it against this header, and a compiler test checks it
-// against the emitter. If you change any of it, also change
-// BM_PLAN_ABI_VERSION. docs/decisions/0010 says why it is as it is, and what is
-// there for later: this runtime answers UNIMPLEMENTED to that.
+// them. Field order is the ABI. plan_abi.json states the same layout as data:
+// plan_abi.py makes it of this header, and a compiler test checks it against
+// the emitter. If you change any of it, also change BM_PLAN_ABI_VERSION.
+// docs/decisions/0010 says why it is as it is, and what is there for later:
+// this runtime answers UNIMPLEMENTED to that.
 #ifndef RUNTIME_BM_PLAN_PLAN_H_
 #define RUNTIME_BM_PLAN_PLAN_H_
 

@@ -15,7 +15,7 @@ from tools.debug import target
 from tools.debug.program import Program
 
 # The root of the runfiles, from which gdb imports the modules that run inside it.
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).absolute().parents[2]
 STATUS_H = ROOT / "runtime_bm/base/status.h"
 
 

@@ -1,10 +1,11 @@
 """Reads a plan from the object file of plan.c, in the form that fit.c takes.
 
-The plan's variables are found from the pointers to them in bm_plan_t (runtime_bm/plan/plan.h).
+The plan's variables are found from the pointers to them in bm_plan_t; plan_abi.json has the order of its fields.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
@@ -16,21 +17,8 @@ from elftools.elf.sections import Symbol, SymbolTableSection
 
 from tools.cli import UserError
 
-# The pointers of bm_plan_t, in its order.
-(
-    _HEADER,
-    _WEIGHTS,
-    _STATE,
-    _EXECUTABLES,
-    _DRIVERS,
-    _BINDINGS,
-    _CONSTANTS,
-    _CHECKS,
-    _FUNCTIONS,
-    _TABLE,
-) = range(10)
-# Those of bm_plan_executable_t; a size of 32 bits follows.
-_LIBRARY_QUERY, _ELF, _ELF_BYTES = range(3)
+_ABI = Path(__file__).absolute().parents[2] / "runtime_bm/plan/plan_abi.json"
+_STRUCTS = json.loads(_ABI.read_text())["structs"]
 
 # places_t of fit.c.
 _PLACES = Struct("<12I")
@@ -42,10 +30,11 @@ _MOST_ALIGNED = 64
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a variable begins. `section` is None if another file defines it."""
+    """Where a variable begins, and the struct that it is, if any. `section` is None if another file defines it."""
 
     section: int | None
     offset: int
+    struct: str = ""
 
 
 class _Object:
@@ -56,24 +45,28 @@ class _Object:
         assert isinstance(symbols, SymbolTableSection)
         self._symbols = symbols
 
-    def variable(self, name: str) -> _Place:
+    def plan(self, name: str) -> _Place:
         for symbol in self._symbols.get_symbol_by_name(name) or ():
-            return _place(symbol, 0)
+            return _place(symbol, 0, "bm_plan_t")
         raise UserError(f"defines no {name}")
 
-    def pointer(self, struct: _Place | None, index: int) -> _Place | None:
-        """Returns what pointer number `index` of a struct points to; None for NULL or without a struct."""
+    def pointer(self, struct: _Place | None, field: str, to: str = "") -> _Place | None:
+        """Returns what a pointer in a struct points to; None for NULL or without a struct. to: the struct there."""
         if struct is None:
             return None
-        at = struct.offset + index * self._pointer_bytes
+        at = struct.offset + self._before(struct, field)
         for section in self._elf.iter_sections("SHT_RELA"):
             if not isinstance(section, RelocationSection) or section["sh_info"] != struct.section:
                 continue
             for relocation in section.iter_relocations():
                 if relocation["r_offset"] == at:
                     symbol = self._symbols.get_symbol(relocation["r_info_sym"])
-                    return _place(symbol, relocation["r_addend"])
+                    return _place(symbol, relocation["r_addend"], to)
         return None
+
+    def _before(self, struct: _Place, field: str) -> int:
+        """Bytes of a struct before a field: there are only pointers."""
+        return list(_STRUCTS[struct.struct]["fields"]).index(field) * self._pointer_bytes
 
     def address(self, place: _Place | None) -> int:
         """Returns an address that is aligned as the variable is, 0 for none."""
@@ -84,11 +77,11 @@ class _Object:
         aligned = int(self._elf.get_section(place.section)["sh_addralign"])
         return min(place.offset & -place.offset or aligned, aligned, _MOST_ALIGNED)
 
-    def data(self, place: _Place | None, index: int = 0) -> bytes:
-        """Returns a variable from its field number `index` on; each variable has its own section."""
+    def data(self, place: _Place | None, field: str = "") -> bytes:
+        """Returns a variable, a struct from a field on; each variable has its own section."""
         if place is None or place.section is None:
             return b""
-        start = place.offset + index * self._pointer_bytes
+        start = place.offset + (self._before(place, field) if field else 0)
         return bytes(self._elf.get_section(place.section).data()[start:])
 
 
@@ -114,26 +107,26 @@ def read(path: Path, name: str) -> bytes:
 
 
 def _read(elf: _Object, name: str) -> bytes:
-    plan = elf.variable(f"{name}_plan")
-    executables = elf.pointer(plan, _EXECUTABLES)
-    tables = [elf.data(elf.pointer(plan, pointer)) for pointer in (_HEADER, _BINDINGS, _CONSTANTS)]
-    elf_bytes = _WORD.unpack_from(elf.data(executables, _ELF_BYTES))[0] if executables else 0
+    plan = elf.plan(f"{name}_plan")
+    executables = elf.pointer(plan, "executables", "bm_plan_executable_t")
+    tables = [elf.data(elf.pointer(plan, field)) for field in ("header", "bindings", "constants")]
+    elf_bytes = _WORD.unpack_from(elf.data(executables, "elf_bytes"))[0] if executables else 0
     places = _PLACES.pack(
-        elf.address(elf.pointer(plan, _WEIGHTS)),
-        elf.address(elf.pointer(plan, _STATE)),
+        elf.address(elf.pointer(plan, "weights")),
+        elf.address(elf.pointer(plan, "state")),
         elf.address(executables),
-        elf.address(elf.pointer(plan, _DRIVERS)),
-        elf.address(elf.pointer(executables, _LIBRARY_QUERY)),
-        elf.address(elf.pointer(executables, _ELF)),
+        elf.address(elf.pointer(plan, "drivers")),
+        elf.address(elf.pointer(executables, "library_query")),
+        elf.address(elf.pointer(executables, "elf")),
         elf_bytes,
-        elf.address(elf.pointer(plan, _FUNCTIONS)),
-        elf.address(elf.pointer(plan, _TABLE)),
+        elf.address(elf.pointer(plan, "functions")),
+        elf.address(elf.pointer(plan, "table")),
         *map(len, tables),
     )
     return places + b"".join(tables)
 
 
-def _place(symbol: Symbol, addend: int) -> _Place:
+def _place(symbol: Symbol, addend: int, struct: str) -> _Place:
     section = symbol["st_shndx"]
     offset = symbol["st_value"] + addend
-    return _Place(None if section == "SHN_UNDEF" else section, offset)
+    return _Place(None if section == "SHN_UNDEF" else section, offset, struct)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-PAYLOAD_BYTES = 1024
+from tools.status.header import constants
+
+_NUMBERS = constants("runtime_bm/app/frames.h", "BM_FRAME_")
+PAYLOAD_BYTES = _NUMBERS["PAYLOAD_BYTES"]
 MARK = b"\xb5\x4d"
-_BEGIN_BYTES = 6
-_SUM_BYTES = 4
+_BEGIN_BYTES = _NUMBERS["BEGIN_BYTES"]
+_SUM_BYTES = _NUMBERS["SUM_BYTES"]
 FRAME_BYTES = _BEGIN_BYTES + PAYLOAD_BYTES + _SUM_BYTES
 _SEED = 0xCBF29CE484222325
 _PRIME = 0x100000001B3

@@ -9,10 +9,12 @@ from typing import Protocol
 
 from bmc.names import printable
 from tools.cli import UserError
+from tools.status.header import constants
 from tools.validate.frames import FRAME_BYTES, PAYLOAD_BYTES, Frame, Reader, encode
 
-# Kinds of requests: runtime_bm/app/service.h.
-_OPEN, _WRITE, _RUN, _READ, _ENTRY, _RESET, _PEEK = range(1, 8)
+_KINDS = constants("runtime_bm/app/service.h", "BM_SERVICE_")
+_OPEN, _ENTRY, _RESET = _KINDS["OPEN"], _KINDS["ENTRY"], _KINDS["RESET"]
+_WRITE, _RUN, _READ, _PEEK = (_KINDS[name] for name in ("WRITE", "RUN", "READ", "PEEK"))
 # None of them, which service firmware refuses at once.
 _GREETING = 0
 _STATUS_BYTES = 4
