@@ -1,4 +1,4 @@
-"""A room of Python tools, which is one folder: its libraries, programs and tests, which say no more than what is special.
+"""A room of Python tools, which is one folder: its libraries, programs and tests, as far as they are special.
 
 What a part consists of are words in a string, as in `runtime_bm/c_room.bzl`. `rows.py` is a file of it, besides
 `<part>.py`, which needs no word. The others are what it depends on: `:table` is a part of the same room, `emulate` is
@@ -57,7 +57,7 @@ def tool_room(*, name, libraries = {}, programs = {}, tests = {}, test_deps = ""
             fail("{} is no test of this folder".format(test))
         tool_test(name = test, size = "small", deps = words)
     plain = [test for test in found if not native.existing_rule(test)]
-    needs = " ".join([":" + part for part in parts] + ["//compiler/tests:blank", test_deps])
+    needs = " ".join([":" + part for part in parts] + [test_deps])
     if len(plain) == 1:
         tool_test(name = plain[0], size = "small", deps = needs)
     elif plain:

@@ -92,9 +92,11 @@ def problems(faults: tuple[Fault, ...], tree: Path) -> list[str]:
 
 
 def _exists(label: str, tree: Path) -> bool:
-    """Whether the package's BUILD file names the target, or the library that it is the test of."""
+    """Whether the package's BUILD file names the target, or the library that it is the test of, or finds it."""
     match = _LABEL.fullmatch(label)
     build = tree / match[1] / "BUILD.bazel" if match else tree / "none"
     if match is None or not build.is_file():
         return False
-    return re.search(rf'[":]{re.escape(match[2])}(_lib)?"', build.read_text()) is not None
+    text = build.read_text()
+    found = "tool_room(" in text and match[2].endswith("_test") and (build.parent / f"{match[2]}.py").is_file()
+    return found or re.search(rf'[":]{re.escape(match[2])}(_lib)?"', text) is not None

@@ -45,6 +45,14 @@ class ProblemsTest(unittest.TestCase):
         other = replace(self.good, tests=("//a:y_test", "//a:x_test"))
         self.assertEqual(table.problems((self.good, other), self.tree), [])
 
+    def test_test_that_a_room_finds(self) -> None:
+        fault = replace(self.good, tests=("//a:z_test",))
+        (self.tree / "a/z_test.py").touch()
+        self.assertEqual(len(table.problems((fault,), self.tree)), 1)
+        (self.tree / "a/BUILD.bazel").write_text('tool_room(name = "a")')
+        self.assertEqual(table.problems((fault,), self.tree), [])
+        self.assertEqual(len(table.problems((self.good,), self.tree)), 1)
+
     def test_text_that_does_not_occur_once(self) -> None:
         self.check("occurs 0 times in a/x.py", old="b * c")
         self.check("occurs 2 times", old="z ")
