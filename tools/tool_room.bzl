@@ -27,8 +27,8 @@ def tool_room(*, name, libraries = {}, programs = {}, tests = {}, test_deps = ""
     """Defines the libraries, programs and tests of a folder.
 
     Each `*_test.py` is found. Those that nothing is said about need no more than the room, and run in one process as
-    the test `tests`; the label of each of them is another name of it. A test that the BUILD file defines before this,
-    with `tool_test` or otherwise, is left as it is.
+    the test `tests`; the label of each of them is another name of it, which wildcards leave out. A test that the BUILD
+    file defines before this, with `tool_test` or otherwise, is left as it is.
 
     Args:
       name: name of the room, for readers alone.
