@@ -27,8 +27,8 @@ def tool_room(*, name, libraries = {}, programs = {}, tests = {}, test_deps = ""
     """Defines the libraries, programs and tests of a folder.
 
     Each `*_test.py` is found. Those that nothing is said about need no more than the room, and run in one process as
-    the test `tests`; the label of each of them is another name of it, which wildcards leave out. A test that the BUILD
-    file defines before this, with `tool_test` or otherwise, is left as it is.
+    the test `tests`; the label of each of them is a suite of that one test. A test that the BUILD file defines before
+    this, with `tool_test` or otherwise, is left as it is.
 
     Args:
       name: name of the room, for readers alone.
@@ -116,7 +116,7 @@ def _tests_in_one(tests, deps):
         deps = _labels(deps),
     )
     for test in tests:
-        native.alias(name = test, testonly = True, actual = ":tests", tags = ["manual"])
+        native.test_suite(name = test, tests = [":tests"])
 
 def _files(words):
     return [word for word in words.split(" ") if word.endswith(".py")]
