@@ -54,7 +54,7 @@ typedef struct bm_status_t {
   FILE(CHECK, 10, "runtime_bm/base/check.c")                    \
   FILE(KERNEL_CHECK, 11, "runtime_bm/app/kernel_check.c")       \
   FILE(SERVICE, 12, "runtime_bm/app/service.c")                 \
-  FILE(MATRIX_UNIT, 13, "kernels/matrix_unit/matrix_unit.c")    \
+  FILE(MATRIX_UNIT, 13, "examples/matrix_unit/matrix_unit.c")   \
   FILE(PLAN_ORDER, 14, "runtime_bm/plan/plan_order.c")          \
   FILE(HARTS, 15, "runtime_bm/harts/harts.c")                   \
   FILE(PLAN_SHARE, 16, "runtime_bm/plan/plan_share.c")          \

@@ -1,0 +1,57 @@
+// What a device may do at worst: nothing is done before somebody waits for it,
+// so a command that does not wait reads what was there before. Its faults:
+//   FORGETS: waits do nothing, as if the plan had none.
+//   FAILS: a wait reports an error.
+//   REFUSES: no job is taken, and the wait after it says why.
+
+#include "kernels/tests/late.h"
+
+#include <stdbool.h>
+
+#define BM_FILE BM_FILE_APPLICATION
+
+typedef struct job_t {
+  const late_i8_params_t *params;
+  const int8_t *image, *weights;
+  product_numbers_t numbers;
+  int8_t *result;
+} job_t;
+
+enum { MOST_JOBS = 4 };
+static job_t jobs[MOST_JOBS];
+static int count;
+static bool is_refused;
+
+static void do_all(void) {
+  for (int i = 0; i != count; ++i) {
+    const job_t *const job = &jobs[i];
+    product_run(job->params, job->image, job->weights, &job->numbers,
+                job->result);
+  }
+  count = 0;
+}
+
+int late_i8(const late_i8_params_t *params, const int8_t *image,
+            const int8_t *weights, const int32_t *biases,
+            const int32_t *multipliers, const int32_t *shifts, int8_t *result) {
+#ifdef REFUSES
+  is_refused = true;
+  return 1;
+#endif
+  if (count == MOST_JOBS) do_all();
+  jobs[count++] = (job_t){
+      params, image, weights, {biases, multipliers, shifts}, result};
+  return 0;
+}
+
+bm_status_t late_wait(void) {
+  BM_CHECK(!is_refused, TIMED_OUT);
+#ifdef FAILS
+  return BM_ERROR(DEVICE_FAILED);
+#endif
+#ifdef FORGETS
+  count = 0;
+#endif
+  do_all();
+  return bm_ok();
+}
