@@ -111,17 +111,6 @@ class matrix_unit_t : public abstract_device_t {
     return true;
   }
 
-  // Returns an operand; nothing where no memory is.
-  template <typename T>
-  std::vector<T> read(uint32_t operand, int64_t count) {
-    if (count <= 0 || count > kMostBytes) return {};
-    std::vector<T> found(count);
-    return copy(operands_[operand], reinterpret_cast<uint8_t *>(found.data()),
-                count * sizeof(T))
-               ? found
-               : std::vector<T>();
-  }
-
   void submit() {
     std::copy(addresses_.begin() + 1, addresses_.end(), operands_.begin());
     if (!copy(addresses_[0], reinterpret_cast<uint8_t *>(&product_),
@@ -130,49 +119,62 @@ class matrix_unit_t : public abstract_device_t {
       return;
     }
     state_ = MATRIX_UNIT_WORKS;
-    takes_ = cycles(product_, is_int8() ? 1 : 4);
+    takes_ = cycles(product_, result_bytes());
     end_ = fault_ == "hangs" ? UINT64_MAX : now() + takes_;
   }
 
   bool is_int8() const { return operands_[MATRIX_UNIT_BIASES] != 0; }
+  int64_t result_bytes() const { return is_int8() ? 1 : sizeof(int32_t); }
 
   // Does what has ended by now.
   void advance() {
     if (state_ != MATRIX_UNIT_WORKS || now() < end_) return;
     busy_ += takes_;
-    if (fault_ == "fails") {
-      state_ = MATRIX_UNIT_BROKEN;
-    } else if (is_int8() ? run<int8_t>() : run<int32_t>()) {
-      state_ = MATRIX_UNIT_IDLE;
-    } else {
-      state_ = MATRIX_UNIT_BAD_ADDRESS;
-    }
+    state_ = fault_ == "fails" ? MATRIX_UNIT_BROKEN
+             : run()           ? MATRIX_UNIT_IDLE
+                               : MATRIX_UNIT_BAD_ADDRESS;
   }
 
-  template <typename Result>
+  // Computes the product. Returns whether all operands are in memory.
   bool run() {
-    const int64_t outputs = product_.outputs;
-    const int64_t count = is_int8() ? outputs : 0;
-    const auto image = read<int8_t>(MATRIX_UNIT_IMAGE, image_extent(product_));
-    const auto weights =
-        read<int8_t>(MATRIX_UNIT_WEIGHTS, outputs * window(product_));
-    const auto biases = read<int32_t>(MATRIX_UNIT_BIASES, count);
-    const auto multipliers = read<int32_t>(MATRIX_UNIT_MULTIPLIERS, count);
-    const auto shifts = read<int32_t>(MATRIX_UNIT_SHIFTS, count);
-    // What is between results stays as it is.
-    auto result = read<Result>(MATRIX_UNIT_RESULT, result_extent(product_));
-    const bool has_numbers = std::min({biases.size(), multipliers.size(),
-                                       shifts.size()}) == size_t(count);
-    if (image.empty() || weights.empty() || result.empty() || !has_numbers) {
+    const product_t &p = product_;
+    if (std::min({p.image_line, p.image_pixel, p.image_channel, p.image_output,
+                  p.result_y, p.result_x, p.result_o}) < 0) {
       return false;
     }
-    const product_numbers_t numbers = {count != 0 ? biases.data() : nullptr,
-                                       multipliers.data(), shifts.data()};
-    product_run(&product_, image.data(), weights.data(), &numbers,
-                result.data());
-    return copy(operands_[MATRIX_UNIT_RESULT],
-                reinterpret_cast<uint8_t *>(result.data()),
-                result.size() * sizeof(Result), true);
+    const int64_t outputs = p.outputs;
+    const int64_t numbers = is_int8() ? outputs * sizeof(int32_t) : 0;
+    const int64_t sizes[MATRIX_UNIT_OPERAND_COUNT] = {
+        image_extent(p),
+        outputs * window(p),
+        numbers,
+        numbers,
+        numbers,
+        // What is between results stays as it is.
+        result_extent(p) * result_bytes(),
+    };
+    std::vector<uint8_t> bytes[MATRIX_UNIT_OPERAND_COUNT];
+    for (size_t i = 0; i != MATRIX_UNIT_OPERAND_COUNT; ++i) {
+      if (sizes[i] < 0 || sizes[i] > kMostBytes) return false;
+      bytes[i].resize(sizes[i]);
+      if (!copy(operands_[i], bytes[i].data(), sizes[i])) return false;
+    }
+    product_numbers_t each = {};
+    if (is_int8()) {
+      each = {as<int32_t>(bytes[MATRIX_UNIT_BIASES]),
+              as<int32_t>(bytes[MATRIX_UNIT_MULTIPLIERS]),
+              as<int32_t>(bytes[MATRIX_UNIT_SHIFTS])};
+    }
+    std::vector<uint8_t> &result = bytes[MATRIX_UNIT_RESULT];
+    product_run(&p, as<int8_t>(bytes[MATRIX_UNIT_IMAGE]),
+                as<int8_t>(bytes[MATRIX_UNIT_WEIGHTS]), &each, result.data());
+    return copy(operands_[MATRIX_UNIT_RESULT], result.data(), result.size(),
+                true);
+  }
+
+  template <typename T>
+  static const T *as(const std::vector<uint8_t> &bytes) {
+    return reinterpret_cast<const T *>(bytes.data());
   }
 
   simif_t *const machine_;

@@ -32,8 +32,8 @@ static inline int32_t product_sum(const product_t *product, const int8_t *image,
   int32_t sum = 0;
   weights += (ptrdiff_t)output * product->tap_lines * product->tap_columns *
              product->channels;
-  for (int tap_y = 0; tap_y != product->tap_lines; ++tap_y) {
-    for (int tap_x = 0; tap_x != product->tap_columns; ++tap_x) {
+  for (int tap_y = 0; tap_y < product->tap_lines; ++tap_y) {
+    for (int tap_x = 0; tap_x < product->tap_columns; ++tap_x) {
       const int y = line * product->stride_y + tap_y * product->dilation_y -
                     product->low_y;
       const int x = column * product->stride_x + tap_x * product->dilation_x -
@@ -43,7 +43,7 @@ static inline int32_t product_sum(const product_t *product, const int8_t *image,
       const ptrdiff_t pixel = (ptrdiff_t)y * product->image_line +
                               (ptrdiff_t)x * product->image_pixel +
                               (ptrdiff_t)output * product->image_output;
-      for (int i = 0; i != product->channels; ++i) {
+      for (int i = 0; i < product->channels; ++i) {
         const int value = is_inside ? image[pixel + i * product->image_channel]
                                     : product->filler;
         sum += *weights++ * value;
@@ -78,9 +78,9 @@ static inline int8_t product_int8(const product_t *product, int32_t sum,
 static inline void product_run(const product_t *product, const int8_t *image,
                                const int8_t *weights,
                                const product_numbers_t *numbers, void *result) {
-  for (int y = 0; y != product->lines; ++y) {
-    for (int x = 0; x != product->columns; ++x) {
-      for (int output = 0; output != product->outputs; ++output) {
+  for (int y = 0; y < product->lines; ++y) {
+    for (int x = 0; x < product->columns; ++x) {
+      for (int output = 0; output < product->outputs; ++output) {
         const int32_t sum = product_sum(product, image, weights, y, x, output);
         const ptrdiff_t to = (ptrdiff_t)y * product->result_y +
                              (ptrdiff_t)x * product->result_x +

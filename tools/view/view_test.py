@@ -203,7 +203,7 @@ class DataTest(unittest.TestCase):
         )
         details = dict(model["commands"][0]["details"])
         self.assertEqual(
-            details["made by"], "matrix_unit_sums of //examples/matrix_unit:matrix_unit"
+            details["made by"], "matrix_unit_i8 of //examples/matrix_unit:matrix_unit"
         )
         without = run["plain"]["commands"][0]["instructions"]
         self.assertEqual(details["without the library"], f"{without:,} instructions")
