@@ -1,9 +1,9 @@
 // What a device may do at worst: nothing is done before somebody waits for it,
 // and then the last job first. So a command that does not wait reads what was
 // there before. Its faults:
-//   FORGETS: the first wait does nothing, as if the plan did not have it.
-//   FAILS: a wait reports an error.
-//   REFUSES: no job is taken, and the wait after it says why.
+//   LATE_FORGETS: the first wait does nothing, as if the plan did not have it.
+//   LATE_FAILS: a wait reports an error.
+//   LATE_REFUSES: no job is taken, and the wait after it says why.
 
 #include "kernels/tests/late.h"
 
@@ -34,7 +34,7 @@ static void do_all(void) {
 int late_i8(const late_i8_params_t *params, const int8_t *image,
             const int8_t *weights, const int32_t *biases,
             const int32_t *multipliers, const int32_t *shifts, int8_t *result) {
-#ifdef REFUSES
+#ifdef LATE_REFUSES
   is_refused = true;
   return 1;
 #endif
@@ -46,10 +46,10 @@ int late_i8(const late_i8_params_t *params, const int8_t *image,
 
 bm_status_t late_wait(void) {
   BM_CHECK(!is_refused, TIMED_OUT);
-#ifdef FAILS
+#ifdef LATE_FAILS
   return BM_ERROR(DEVICE_FAILED);
 #endif
-#ifdef FORGETS
+#ifdef LATE_FORGETS
   static bool forgot;
   if (!forgot) {
     forgot = true;
