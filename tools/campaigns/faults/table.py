@@ -92,11 +92,12 @@ def problems(faults: tuple[Fault, ...], tree: Path) -> list[str]:
 
 
 def _exists(label: str, tree: Path) -> bool:
-    """Whether the package's BUILD file names the target, or the library that it is the test of, or finds it."""
+    """Whether the package's BUILD or .bzl files name the target, or the library it is the test of, or find it."""
     match = _LABEL.fullmatch(label)
-    build = tree / match[1] / "BUILD.bazel" if match else tree / "none"
-    if match is None or not build.is_file():
+    package = tree / match[1] if match else tree / "none"
+    if match is None or not (package / "BUILD.bazel").is_file():
         return False
-    text = build.read_text()
-    found = "tool_room(" in text and match[2].endswith("_test") and (build.parent / f"{match[2]}.py").is_file()
+    build = (package / "BUILD.bazel").read_text()
+    found = "tool_room(" in build and match[2].endswith("_test") and (package / f"{match[2]}.py").is_file()
+    text = build + "".join(file.read_text() for file in package.glob("*.bzl"))
     return found or re.search(rf'[":]{re.escape(match[2])}(_lib)?"', text) is not None
