@@ -98,6 +98,8 @@ def _exists(label: str, tree: Path) -> bool:
     if match is None or not (package / "BUILD.bazel").is_file():
         return False
     build = (package / "BUILD.bazel").read_text()
-    found = "tool_room(" in build and match[2].endswith("_test") and (package / f"{match[2]}.py").is_file()
+    is_test = match[2].endswith("_test") and (package / f"{match[2]}.py").is_file()
+    if is_test and "tool_room(" in build:
+        return True
     text = build + "".join(file.read_text() for file in package.glob("*.bzl"))
-    return found or re.search(rf'[":]{re.escape(match[2])}(_lib)?"', text) is not None
+    return re.search(rf'[":]{re.escape(match[2])}(_lib)?"', text) is not None
