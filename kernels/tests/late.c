@@ -39,8 +39,8 @@ int late_i8(const late_i8_params_t *params, const int8_t *image,
   return 1;
 #endif
   if (count == MOST_JOBS) do_all();
-  jobs[count++] = (job_t){
-      params, image, weights, {biases, multipliers, shifts}, result};
+  jobs[count++] =
+      (job_t){params, image, weights, {biases, multipliers, shifts}, result};
   return 0;
 }
 

@@ -202,9 +202,7 @@ class DataTest(unittest.TestCase):
             DEVICE_REPORT["run"]["models"],
         )
         details = dict(model["commands"][0]["details"])
-        self.assertEqual(
-            details["made by"], "matrix_unit_i8 of //examples/matrix_unit:matrix_unit"
-        )
+        self.assertEqual(details["made by"], "matrix_unit_i8 of //examples/matrix_unit:matrix_unit")
         without = run["plain"]["commands"][0]["instructions"]
         self.assertEqual(details["without the library"], f"{without:,} instructions")
         self.assertEqual(details["devices busy"], f"{run['commands'][0]['busy']:,} cycles")
