@@ -13,7 +13,6 @@ It returns how the dispatch is computed by a call of the library, or None to lea
 from bmc.libraries.call import Call, Packed, Scratch, Sums
 from bmc.libraries.convolutions import Axis, Convolution, convolution
 from bmc.libraries.dispatch import Dispatch, Edge, Loop, Operand, Padding
-from bmc.libraries.padded import PaddedCopy, padded_copy
 from bmc.libraries.products import Matmul, matmul
 from bmc.libraries.requantization import (
     Addition,
@@ -47,7 +46,6 @@ __all__ = [
     "Matmul",
     "Operand",
     "Packed",
-    "PaddedCopy",
     "Padding",
     "Requantization",
     "Scale",
@@ -63,7 +61,6 @@ __all__ = [
     "limits",
     "matmul",
     "output_numbers",
-    "padded_copy",
     "per_output",
     "requantization",
     "requantization_by_output",
