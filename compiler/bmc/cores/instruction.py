@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from fractions import Fraction
 
 _WORDS = re.compile(r"[ ,()]+")
 _VECTOR = re.compile(r"v(\d+)")
@@ -26,7 +25,7 @@ _KINDS = (
 # Instructions that read what they write.
 _ACCUMULATES = ("vfmacc", "vmacc", "vwmacc", "vfwmacc", "vfmadd", "vmadd", "vfnms")
 # A mask, and the first lane, are one register, whatever LMUL is.
-_ONE_REGISTER = Fraction(0)
+_ONE_REGISTER = 0.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Group:
     """
 
     first: int
-    scale: Fraction
+    scale: float
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Instruction:
     words: tuple[str, ...]
     to: Group | None = None
     read: tuple[Group, ...] = ()
-    widest: Fraction = Fraction(1)
+    widest: float = 1.0
     bits: int = 0
     fields: int = 1
     vectors: bool = False
@@ -101,11 +100,11 @@ def _memory(words: tuple[str, ...], match: re.Match[str]) -> Instruction:
     numbers = _registers(words[1:])
     count = int(fields or 1)
     # Registers of memory operands depend on the width of their elements: pipeline.py computes them.
-    data = Group(numbers[0], Fraction(count))
-    others = tuple(Group(number, Fraction(1)) for number in numbers[1:])
+    data = Group(numbers[0], float(count))
+    others = tuple(Group(number, 1.0) for number in numbers[1:])
     to = data if load == "l" else None
     read = others if load == "l" else (data, *others)
-    return Instruction(kind, words, to, read, Fraction(0), int(bits), count)
+    return Instruction(kind, words, to, read, 0.0, int(bits), count)
 
 
 def _arithmetic(words: tuple[str, ...], stem: str) -> Instruction:
@@ -114,13 +113,13 @@ def _arithmetic(words: tuple[str, ...], stem: str) -> Instruction:
         kind = "alu"
     numbers = _registers(words[1:])
     writes = bool(_VECTOR.fullmatch(words[1]))
-    to_scale = read_scale = widest = Fraction(1)
+    to_scale = read_scale = widest = 1.0
     if kind == "widening" or stem == "vfwcvt":
-        to_scale = widest = Fraction(2)
+        to_scale = widest = 2.0
     if kind == "narrow":
-        read_scale = widest = Fraction(2)
+        read_scale = widest = 2.0
     if kind == "extend" and stem != "vfwcvt":
-        read_scale = Fraction(1, int(words[0][-1]))
+        read_scale = 1 / int(words[0][-1])
     if kind in ("compare", "reduce"):
         to_scale = _ONE_REGISTER
     sources = numbers[1:] if writes else numbers

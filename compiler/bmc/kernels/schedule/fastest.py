@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -16,8 +17,8 @@ from bmc.kernels.tree.assembly import Kernel
 
 # The core that kernels are for if none is named, and how many times the fewest instructions they may execute then.
 _GENERIC, _MORE = "generic", 1.15
-# Other loads in turn, and sizes of groups, that are tried.
-_SHAPES = ((2, None), (2, 4), (None, 4), (2, 2))
+# Other loads in turn, and sizes of groups, that are tried; the last two if the second one is not too long.
+_SHAPES = ((2, None), (None, 4), (2, 4), (2, 2))
 # Kernels with fewer instructions are not worth a search.
 _SMALL = 1000
 
@@ -38,26 +39,33 @@ def write(
     """
     if replace(choice, lanes=None) != DEFAULT:
         return gemm.write(product, vlen, choice)
-    kernels = list(_kernels(product, vlen, choice))
+    more = _MORE if core is None else math.inf
+    kernels = list(_kernels(product, vlen, choice, more))
     if not kernels:
         return gemm.write(product, vlen, choice)
     fewest = min(kernel.executed for kernel in kernels)
-    if core is None:
-        kernels = [kernel for kernel in kernels if kernel.executed <= _MORE * fewest]
+    kernels = [kernel for kernel in kernels if kernel.executed <= more * fewest]
     if len(kernels) == 1:
         return kernels[0]
     judge = core or cores.find(_GENERIC)
     return min(kernels, key=lambda kernel: cycles.of_kernel(kernel.nodes, judge))
 
 
-def _kernels(product: Product, vlen: int, choice: Choice) -> Iterator[Kernel]:
-    """Yields the kernels to choose from, the one of GEMM with the fewest instructions first."""
+def _kernels(product: Product, vlen: int, choice: Choice, more: float) -> Iterator[Kernel]:
+    """Yields the kernels to choose from, the one of GEMM with the fewest instructions first.
+
+    Those that surely execute over `more` times as many are left out.
+    """
     with suppress(Unsupported):
         first, kernel = gemm.chosen(product, vlen, choice)
         yield kernel
+        most = more * kernel.executed
         for loads, lmul in _SHAPES if kernel.executed > _SMALL else ():
             with suppress(Unsupported):
-                yield gemm.write(product, vlen, replace(first, loads=loads, lmul=lmul))
+                other = gemm.write(product, vlen, replace(first, loads=loads, lmul=lmul))
+                yield other
+                if loads is None and other.executed > most:
+                    break
     with suppress(Unsupported):
         yield sliding.write(product, vlen)
 

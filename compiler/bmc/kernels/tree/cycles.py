@@ -17,8 +17,8 @@ from bmc.cores.instruction import Group, Instruction, parsed
 from bmc.kernels.tree.tree import Node, Repeat, Skippable, Within, instructions
 
 _REGISTERS = 32
-# Iterations of a loop that are simulated.
-_ITERATIONS = 4
+# Iterations of a loop that are simulated, and of a loop alone.
+_ITERATIONS, _MANY = 3, 16
 _UNITS = {
     **dict.fromkeys(("load", "store", "strided", "segments", "indexed"), "memory"),
     **dict.fromkeys(("multiply", "widening", "divide"), "multiplier"),
@@ -44,7 +44,7 @@ def of_loop(lines: Sequence[str], core: Core, sew: int = 32, lmul: float = 1) ->
     pipeline = Pipeline(core)
     pipeline.sew, pipeline.lmul, pipeline.lanes = sew, lmul, int(core.vlen * lmul / sew)
     times = []
-    for _ in range(4 * _ITERATIONS):
+    for _ in range(_MANY):
         pipeline.run(lines)
         times.append(pipeline.time)
     half = len(times) // 2
@@ -74,11 +74,12 @@ class Pipeline:
     _queues: dict[str, deque[float]] = field(default_factory=dict)
     _integers: dict[str, int] = field(default_factory=dict)
     _loops: dict[int, float] = field(default_factory=dict)
+    _latest: float = 0
 
     @property
     def end(self) -> float:
         """When all instructions are done."""
-        return max(self.time, *self._complete, *self._read, *self._free.values(), 0.0)
+        return max(self.time, self._latest)
 
     def run(self, nodes: Sequence[Node]) -> None:
         """Runs nodes."""
@@ -112,6 +113,7 @@ class Pipeline:
     def _skip(self, cycles: float) -> None:
         """Lets time pass, with all that is going on."""
         self.time += cycles
+        self._latest += cycles
         for times in (self._first, self._complete, self._read):
             times[:] = [each + cycles for each in times]
         self._free = {unit: each + cycles for unit, each in self._free.items()}
@@ -143,11 +145,7 @@ class Pipeline:
         core, kind = self.core, instruction.kind
         unit = _UNITS.get(kind, "alu")
         rate = core.rates[kind]
-        bits = (
-            self.lanes
-            * instruction.fields
-            * (instruction.bits or self.sew * float(instruction.widest))
-        )
+        bits = self.lanes * instruction.fields * (instruction.bits or self.sew * instruction.widest)
         busy = rate.cycles(bits, self.lanes * instruction.fields)
         busy *= rate.vectors if instruction.vectors else 1
         latency = rate.latency or core.latency
@@ -175,6 +173,7 @@ class Pipeline:
         end = max(start + busy, complete)
         self._free[unit] = end if complete > start + busy else start + busy
         queue.append(end)
+        self._latest = max(self._latest, end + latency)
         for register in read:
             self._read[register] = max(self._read[register], end)
         for register in written:
@@ -187,7 +186,7 @@ class Pipeline:
 
     def _numbers(self, group: Group, instruction: Instruction) -> range:
         """Returns the registers of an operand."""
-        scale = float(group.scale) * (instruction.bits / self.sew if instruction.bits else 1)
+        scale = group.scale * (instruction.bits / self.sew if instruction.bits else 1)
         return range(
             group.first, min(_REGISTERS, group.first + math.ceil(max(1, self.lmul * scale)))
         )
