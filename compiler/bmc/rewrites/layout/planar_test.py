@@ -342,7 +342,7 @@ _TWO = """func.func @main(%x: tensor<1x50x50x3xf32>) -> tensor<1x48x48x8xf32> {
 
 class AgainTest(support.FolderTest):
     def test_what_gets_no_kernel_of_our_own_is_compiled_with_pixels(self) -> None:
-        refuse = mock.patch.object(gemm, "write", side_effect=Unsupported("any product"))
+        refuse = mock.patch.object(gemm, "chosen", side_effect=Unsupported("any product"))
         for shape, patch in (("8x48x48", contextlib.nullcontext()), ("48x48x8", refuse)):
             with self.subTest(shape=shape), patch:
                 lowered = support.lower_text(_TWO, self.folder / shape).lowered

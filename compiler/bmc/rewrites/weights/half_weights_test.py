@@ -78,7 +78,7 @@ class HalfWeightsTest(support.FolderTest):
             return write(product, *arguments)
 
         others = mock.patch.object(reduction, "read", side_effect=Unsupported("any"))
-        with mock.patch.object(gemm, "write", side_effect=refuse), others:
+        with mock.patch.object(gemm, "chosen", side_effect=refuse), others:
             self.refuses(
                 "no-f16-weights", "can be stored as f16", call=lambda: self.lowered(_MODEL)
             )

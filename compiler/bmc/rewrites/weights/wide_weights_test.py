@@ -146,7 +146,7 @@ class WideWeightsTest(support.FolderTest):
         np.testing.assert_array_equal(np.frombuffer(stored, "<i2"), _WEIGHTS.reshape(-1))
 
     def test_without_a_kernel_of_our_own_they_stay(self) -> None:
-        with mock.patch.object(gemm, "write", side_effect=Unsupported("any product")):
+        with mock.patch.object(gemm, "chosen", side_effect=Unsupported("any product")):
             lowered = support.lower_text(_MODEL, self.folder).lowered
         self.assertEqual(lowered.weights.data, _WEIGHTS.tobytes())
         (config,) = lowered.configs
