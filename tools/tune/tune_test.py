@@ -177,7 +177,7 @@ class SearchTest(unittest.TestCase):
             return kernel
 
         chosen = {first: '{"rows": 1}', second: '{"unroll": 1}'}
-        with mock.patch.object(gemm, "chosen", wrong):
+        with mock.patch.object(gemm, "write", wrong):
             costs = self.bench.costs(chosen, {})
         self.assertIn("FAIL", costs[first].failed)
         self.assertFalse(costs[first].beats(Cost(10**9)))

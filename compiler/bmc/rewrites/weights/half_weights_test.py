@@ -70,12 +70,12 @@ class HalfWeightsTest(support.FolderTest):
         )
 
     def test_without_a_kernel_of_our_own_they_stay(self) -> None:
-        write = gemm.write
+        chosen = gemm.chosen
 
         def refuse(product: Any, *arguments: Any) -> Any:
             if product.scheme.extends_a or product.scheme.extends_floats:
                 raise Unsupported("f16 as f32")
-            return write(product, *arguments)
+            return chosen(product, *arguments)
 
         others = mock.patch.object(reduction, "read", side_effect=Unsupported("any"))
         with mock.patch.object(gemm, "chosen", side_effect=refuse), others:
