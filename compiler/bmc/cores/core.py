@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import resources
 
 from bmc.errors import BmcError
@@ -44,7 +44,6 @@ class Core:
 
     Attributes:
       name: what it is called.
-      file: name of its file, without the suffix.
       vlen: bits of a vector register.
       scalar: cycles of a scalar instruction.
       issue: cycles between vector instructions.
@@ -60,7 +59,6 @@ class Core:
     """
 
     name: str
-    file: str
     vlen: int
     scalar: float
     issue: float
@@ -73,17 +71,6 @@ class Core:
     source: str
     assumed: tuple[str, ...]
     rates: Mapping[str, Rate] = field(default_factory=dict)
-
-    @property
-    def halved(self) -> Core:
-        """This core with half of what is assumed of its rates."""
-        rates = {
-            kind: replace(rate, bits=rate.bits / 2, element=rate.element * 2)
-            if rate.assumed
-            else rate
-            for kind, rate in self.rates.items()
-        }
-        return replace(self, rates=rates)
 
 
 def names() -> list[str]:
@@ -101,4 +88,4 @@ def find(name: str) -> Core:
     facts = tomllib.loads(text)
     rates = {kind: Rate(**rate) for kind, rate in facts.pop("rates").items()}
     facts["assumed"] = tuple(facts.get("assumed", ()))
-    return Core(file=name, rates=rates, **facts)
+    return Core(rates=rates, **facts)

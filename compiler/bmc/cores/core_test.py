@@ -29,11 +29,6 @@ class CoreTest(unittest.TestCase):
                     self.assertTrue(rate.source, kind)
                     self.assertGreater(rate.cycles(1024, 32), 0, kind)
 
-    def test_only_what_is_assumed_is_halved(self) -> None:
-        core = cores.find("c908")
-        self.assertEqual(core.halved.rates["load"].bits, core.rates["load"].bits / 2)
-        self.assertEqual(core.halved.rates["multiply"], core.rates["multiply"])
-
     def test_unknown(self) -> None:
         with self.assertRaisesRegex(BmcError, 'there is no core "../x60"; known are ara, .*x60'):
             cores.find("../x60")
@@ -65,6 +60,9 @@ class InstructionTest(unittest.TestCase):
                 (Group(8, one), Group(0, 0.0)),
             ),
             ("vmv.x.s x10, v8", "alu", None, (Group(8, one),)),
+            ("vxor.vx v8, v4, x10", "alu", Group(8, one), (Group(4, one),)),
+            ("vlm.v v0, (x11)", "load", Group(0, 0.0), ()),
+            ("vsm.v v1, (x11)", "store", None, (Group(1, 0.0),)),
             ("flw f1, 4(x10)", "scalar", None, ()),
             ("vsetvli zero, x17, e32, m8, ta, ma", "vsetvli", None, ()),
         ):

@@ -73,9 +73,14 @@ def parsed(line: str) -> Instruction:
     name = words[0]
     if name.startswith("vset"):
         return Instruction("vsetvli", words)
-    if not name.startswith("v") or name.startswith("vx"):
+    if not name.startswith("v"):
         return Instruction("scalar", words)
     stem = name.partition(".")[0]
+    if stem in ("vlm", "vsm"):
+        mask = Group(int(words[1][1:]), _ONE_REGISTER)
+        if stem == "vlm":
+            return Instruction("load", words, mask, bits=1)
+        return Instruction("store", words, read=(mask,), bits=1)
     memory = _MEMORY.match(stem)
     if memory:
         return _memory(words, memory)
@@ -109,8 +114,6 @@ def _memory(words: tuple[str, ...], match: re.Match[str]) -> Instruction:
 
 def _arithmetic(words: tuple[str, ...], stem: str) -> Instruction:
     kind = next((kind for kind, stems in _KINDS if stem.startswith(stems)), "alu")
-    if stem in ("vmv", "vfmv") and (".s" in words[0] or words[0].endswith("vmv.x.s")):
-        kind = "alu"
     numbers = _registers(words[1:])
     writes = bool(_VECTOR.fullmatch(words[1]))
     to_scale = read_scale = widest = 1.0

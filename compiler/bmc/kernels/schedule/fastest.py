@@ -41,13 +41,13 @@ def write(
         return gemm.write(product, vlen, choice)
     more = _MORE if core is None else math.inf
     kernels = list(_kernels(product, vlen, choice, more))
-    if not kernels:
-        return gemm.write(product, vlen, choice)
     fewest = min(kernel.executed for kernel in kernels)
     kernels = [kernel for kernel in kernels if kernel.executed <= more * fewest]
     if len(kernels) == 1:
         return kernels[0]
     judge = core or cores.find(_GENERIC)
+    # Such a kernel runs on harts with longer vectors only.
+    judge = replace(judge, vlen=max(judge.vlen, vlen))
     return min(kernels, key=lambda kernel: cycles.of_kernel(kernel.nodes, judge))
 
 
@@ -55,17 +55,25 @@ def _kernels(product: Product, vlen: int, choice: Choice, more: float) -> Iterat
     """Yields the kernels to choose from, the one of GEMM with the fewest instructions first.
 
     Those that surely execute over `more` times as many are left out.
+
+    Raises:
+      Unsupported: there is none.
     """
-    with suppress(Unsupported):
+    try:
         first, kernel = gemm.chosen(product, vlen, choice)
-        yield kernel
-        most = more * kernel.executed
-        for loads, lmul in _SHAPES if kernel.executed > _SMALL else ():
-            with suppress(Unsupported):
-                other = gemm.write(product, vlen, replace(first, loads=loads, lmul=lmul))
-                yield other
-                if loads is None and other.executed > most:
-                    break
+    except Unsupported as reason:
+        try:
+            yield sliding.write(product, vlen)
+        except Unsupported:
+            raise reason from None
+        return
+    yield kernel
+    for loads, lmul in _SHAPES if kernel.executed > _SMALL else ():
+        with suppress(Unsupported):
+            other = gemm.write(product, vlen, replace(first, loads=loads, lmul=lmul))
+            yield other
+            if loads is None and other.executed > more * kernel.executed:
+                break
     with suppress(Unsupported):
         yield sliding.write(product, vlen)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Protocol, Self
@@ -95,17 +96,17 @@ def cut(
       harts: number of harts; there are at most as many pieces.
       write: writes the kernel of a piece, or raises Unsupported.
     """
-    best: Workgroups | None = None
-    least = math.inf
     most = kernel.executed - _WORKGROUP_COST
+    found = []
     for cuts in ways(whole.loops, harts):
-        try:
-            candidate = written(whole, cuts, write)
-        except Unsupported:
-            continue
-        if candidate.kernel.executed < min(least, most):
-            best, least = candidate, candidate.kernel.executed
-    return best
+        with suppress(Unsupported):
+            largest = _piece(whole, cuts, write, [cut.largest for cut in cuts])
+            if largest.executed < most:
+                found.append((largest, cuts))
+    for largest, cuts in sorted(found, key=lambda each: each[0].executed):
+        with suppress(Unsupported):
+            return _with_smaller(whole, cuts, write, largest)
+    return None
 
 
 def ways(loops: tuple[Loop, ...], harts: int) -> list[tuple[Split, ...]]:
@@ -137,13 +138,24 @@ def _largest(way: tuple[Split, ...]) -> float:
 def written(whole: Whole, cuts: tuple[Split, ...], write: Callable[[Any], Kernel]) -> Workgroups:
     """Returns the kernels for the pieces of one way to cut; raises Unsupported if one of them has none."""
 
-    def piece(extents: list[int]) -> Kernel:
-        part = whole
-        for cut, extent in zip(cuts, extents, strict=True):
-            part = part.cut(cut.number, extent)
-        return write(part)
+    largest = _piece(whole, cuts, write, [cut.largest for cut in cuts])
+    return _with_smaller(whole, cuts, write, largest)
 
-    largest = piece([cut.largest for cut in cuts])
+
+def _piece(
+    whole: Whole, cuts: tuple[Split, ...], write: Callable[[Any], Kernel], extents: list[int]
+) -> Kernel:
+    """Returns the kernel of a piece with so many iterations of each loop that is cut."""
+    part = whole
+    for cut, extent in zip(cuts, extents, strict=True):
+        part = part.cut(cut.number, extent)
+    return write(part)
+
+
+def _with_smaller(
+    whole: Whole, cuts: tuple[Split, ...], write: Callable[[Any], Kernel], largest: Kernel
+) -> Workgroups:
+    """Returns the largest pieces with those that have one iteration less, if there are any."""
     if not any(cut.more for cut in cuts):
         return Workgroups(cuts, largest)
-    return Workgroups(cuts, largest, piece([cut.least for cut in cuts]))
+    return Workgroups(cuts, largest, _piece(whole, cuts, write, [cut.least for cut in cuts]))

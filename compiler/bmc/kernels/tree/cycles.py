@@ -15,15 +15,14 @@ from dataclasses import dataclass, field
 from bmc.cores.core import Core
 from bmc.cores.instruction import Group, Instruction, parsed
 from bmc.kernels.tree.tree import Node, Repeat, Skippable, Within, instructions
+from bmc.kernels.tree.vectors import REGISTERS
 
-_REGISTERS = 32
-# Iterations of a loop that are simulated, and of a loop alone.
-_ITERATIONS, _MANY = 3, 16
+# Iterations of a loop that are simulated.
+_ITERATIONS = 3
 _UNITS = {
     **dict.fromkeys(("load", "store", "strided", "segments", "indexed"), "memory"),
     **dict.fromkeys(("multiply", "widening", "divide"), "multiplier"),
 }
-_SEW, _LMUL = "e", "m"
 
 
 def of_kernel(nodes: Sequence[Node], core: Core) -> float:
@@ -31,24 +30,6 @@ def of_kernel(nodes: Sequence[Node], core: Core) -> float:
     pipeline = Pipeline(core)
     pipeline.run(nodes)
     return pipeline.end
-
-
-def of_loop(lines: Sequence[str], core: Core, sew: int = 32, lmul: float = 1) -> float:
-    """Returns the cycles of an iteration of a loop, without its counter and branch.
-
-    Args:
-      lines: instructions of its body.
-      core: the core.
-      sew, lmul: of the vtype before it; groups are full.
-    """
-    pipeline = Pipeline(core)
-    pipeline.sew, pipeline.lmul, pipeline.lanes = sew, lmul, int(core.vlen * lmul / sew)
-    times = []
-    for _ in range(_MANY):
-        pipeline.run(lines)
-        times.append(pipeline.time)
-    half = len(times) // 2
-    return (times[-1] - times[half - 1]) / (len(times) - half)
 
 
 @dataclass
@@ -66,10 +47,10 @@ class Pipeline:
     sew: int = 32
     lmul: float = 1
     lanes: int = 0
-    _first: list[float] = field(default_factory=lambda: [0.0] * _REGISTERS)
-    _complete: list[float] = field(default_factory=lambda: [0.0] * _REGISTERS)
-    _read: list[float] = field(default_factory=lambda: [0.0] * _REGISTERS)
-    _loaded: list[bool] = field(default_factory=lambda: [False] * _REGISTERS)
+    _first: list[float] = field(default_factory=lambda: [0.0] * REGISTERS)
+    _complete: list[float] = field(default_factory=lambda: [0.0] * REGISTERS)
+    _read: list[float] = field(default_factory=lambda: [0.0] * REGISTERS)
+    _loaded: list[bool] = field(default_factory=lambda: [False] * REGISTERS)
     _free: dict[str, float] = field(default_factory=dict)
     _queues: dict[str, deque[float]] = field(default_factory=dict)
     _integers: dict[str, int] = field(default_factory=dict)
@@ -135,11 +116,11 @@ class Pipeline:
 
     def _set_lanes(self, words: tuple[str, ...]) -> None:
         self.time += self.core.issue
-        self.sew = int(next(word for word in words if word[0] == _SEW and word[1:].isdigit())[1:])
-        (lmul,) = (word for word in words[3:] if word[0] == _LMUL and word not in ("ma", "mu"))
+        _, _, length, sew, lmul, *_ = words
+        self.sew = int(sew[1:])
         self.lmul = 1 / int(lmul[2:]) if lmul[1] == "f" else int(lmul[1:])
         most = int(self.core.vlen * self.lmul / self.sew)
-        self.lanes = min(self._integers.get(words[2], most), most)
+        self.lanes = min(self._integers.get(length, most), most)
 
     def _vector(self, instruction: Instruction) -> None:
         core, kind = self.core, instruction.kind
@@ -188,5 +169,5 @@ class Pipeline:
         """Returns the registers of an operand."""
         scale = group.scale * (instruction.bits / self.sew if instruction.bits else 1)
         return range(
-            group.first, min(_REGISTERS, group.first + math.ceil(max(1, self.lmul * scale)))
+            group.first, min(REGISTERS, group.first + math.ceil(max(1, self.lmul * scale)))
         )
