@@ -84,8 +84,8 @@ void bm_crt_exit(uint32_t status) {
     bm_text_hex(&text, BM_ERROR(RESOURCE_EXHAUSTED).bits, 8);
     bm_text_string(&text,
                    " stack overflow: the guard below the stack was "
-                   "overwritten; raise BM_STACK_BYTES in the board's "
-                   "memory.ldh\n");
+                   "overwritten; raise the board's stack_bytes, or "
+                   "BM_STACK_BYTES in a memory.ldh of its own\n");
     bm_hal_console_write(text.bytes, text.size);
     status = BM_EXIT_ERROR;
   }

@@ -11,7 +11,8 @@ BM_NORETURN void bm_trap(uintptr_t cause, uintptr_t epc, uintptr_t tval);
 static const char *explain(uintptr_t cause, uintptr_t tval) {
   if (bm_crt_is_stack_guard(tval)) {
     return "stack overflow: the guard below the stack was touched; raise "
-           "BM_STACK_BYTES in the board's memory.ldh\n";
+           "the board's stack_bytes, or BM_STACK_BYTES in a memory.ldh of its "
+           "own\n";
   }
   switch (cause) {
     case 2:
