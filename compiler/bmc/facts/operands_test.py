@@ -128,9 +128,9 @@ class OperandsTest(support.FolderTest):
         product = next(d for d in report["dispatches"] if "matmul" in d["op"])
         read = [o for o in product["operands"] if not o["writes"]]
         written = [o for o in product["operands"] if o["writes"]]
-        self.assertIn((4, 32), [o["shape"] for o in read])
+        self.assertIn([4, 32], [o["shape"] for o in read])
         self.assertEqual(
-            [(o["dtype"], o["shape"], o["offset"]) for o in written][0], ("f32", (4, 64), 0)
+            [(o["dtype"], o["shape"], o["offset"]) for o in written][0], ("f32", [4, 64], 0)
         )
         for dispatch in report["dispatches"]:
             bindings = {o["binding"] for o in dispatch["operands"]}
