@@ -11,7 +11,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-from tools.inner_bazel import inner_bazel
+from tools.dev.inner_bazel import inner_bazel
 
 RUNFILES = Path.cwd()
 ARCHIVE = (RUNFILES / "examples/ironcast.tar.gz").resolve()

@@ -29,8 +29,8 @@ import numpy as np
 import ironcast
 from examples.consumer import Consumer, overrides
 from examples.mistakes import MISTAKES
-from tools.inner_bazel import inner_bazel
-from tools.remote import worker
+from tools.actions.remote import worker
+from tools.dev.inner_bazel import inner_bazel
 from tools.terminal import at_terminal, lines
 
 # The worker's options that name its programs.

@@ -122,24 +122,24 @@ def model_table(*, name, order, reports, tags):
     )
     py_binary(
         name = name,
-        srcs = [Label("//tools/size:model_table.py")],
+        srcs = [Label("//tools/report:model_table.py")],
         args = rows,
         data = [name + ".reports"],
-        main = Label("//tools/size:model_table.py"),
+        main = Label("//tools/report:model_table.py"),
         tags = ["manual"],
-        deps = [Label("//tools/size:model_table_lib")],
+        deps = [Label("//tools/report:model_table_lib")],
     )
     py_test(
         name = name + "_test",
-        srcs = [Label("//tools/size:model_table.py")],
+        srcs = [Label("//tools/report:model_table.py")],
         args = rows + ["--check", "$(rootpath //:README.md)"],
         data = [
             "//:README.md",
             name + ".reports",
         ],
-        main = Label("//tools/size:model_table.py"),
+        main = Label("//tools/report:model_table.py"),
         tags = tags,
-        deps = [Label("//tools/size:model_table_lib")],
+        deps = [Label("//tools/report:model_table_lib")],
     )
 
 def model_overview(*, name, reports):
@@ -151,7 +151,7 @@ def model_overview(*, name, reports):
     """
     py_binary(
         name = name,
-        srcs = [Label("//tools/view:overview.py")],
+        srcs = [Label("//tools/report/view:overview.py")],
         args = [
             "$(rootpaths {})".format(reports),
             "--d3",
@@ -161,7 +161,7 @@ def model_overview(*, name, reports):
             reports,
             "//third_party/d3",
         ],
-        main = Label("//tools/view:overview.py"),
+        main = Label("//tools/report/view:overview.py"),
         tags = ["manual"],
-        deps = [Label("//tools/view:overview")],
+        deps = [Label("//tools/report/view:overview")],
     )

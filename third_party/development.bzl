@@ -2,7 +2,7 @@
 
 load("//third_party:versions.bzl", "BUILDIFIER")
 load("//third_party/buildifier:buildifier_repo.bzl", "buildifier_repo")
-load("//tools/lint:tree_repo.bzl", "tree_repo")
+load("//tools/dev/lint:tree_repo.bzl", "tree_repo")
 
 def ironcast_development():
     """Declares the repositories of Ironcast's linters and of its release."""

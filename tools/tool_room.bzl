@@ -1,14 +1,13 @@
 """A room of Python tools, which is one folder: its libraries, programs and tests, as far as they are special.
 
 What a part consists of are words in a string, as in `runtime_bm/c_room.bzl`. `rows.py` is a file of it, besides
-`<part>.py`, which needs no word. The others are what it depends on: `:table` is a part of the same room, `emulate` is
-//tools/emulate, `emulate:judge` is //tools/emulate:judge, what begins with `//` is a label, and `@rich` is a Python
-package.
+`<part>.py`, which needs no word. The others are what it depends on: `:table` is a part of the same room, `run` is
+//tools/run, `run:judge` is //tools/run:judge, what begins with `//` is a label, and `@rich` is a Python package.
 
     tool_room(
-        name = "size",
+        name = "report",
         libraries = {"report": "rows.py //compiler/bmc:report", "table": "@rich"},
-        programs = {"size": ":report emulate", "show": ":report :table"},
+        programs = {"size": ":report run", "show": ":report :table"},
     )
 
 What actions of the build run is a part without what only people and tests need: such a program starts for each image,

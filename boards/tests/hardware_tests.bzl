@@ -60,7 +60,7 @@ def _hardware_test(board, isa, model, harts):
         name = firmware + ".debug",
         firmware = firmware,
         tags = ["manual"],
-        visibility = ["//tools/debug:__pkg__"],
+        visibility = ["//tools/run/debug:__pkg__"],
     )
     py_test(
         name = firmware + "_image_test",

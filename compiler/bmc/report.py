@@ -1,6 +1,6 @@
 """The report of a model, report.json: what was built, from what, how large; no times, no absolute paths.
 
-A text beside a field says what it holds. The JSON Schema of reports is made of these (tools/size/report_schema.py).
+A text beside a field says what it holds. The JSON Schema of reports is made of these (tools/report/report_schema.py).
 """
 
 from dataclasses import dataclass

@@ -19,7 +19,7 @@ import zlib
 from pathlib import Path
 
 from ironcast import make_wheel
-from tools.export.tests import product
+from tools.actions.export.tests import product
 
 WHEEL = Path(os.environ["WHEEL"]).absolute()
 LOCK = Path(os.environ["LOCK"]).read_text()

@@ -12,7 +12,7 @@ _FENCED = re.compile(r"^(```+).*?\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"^ {4,}(\S.*)$", re.MULTILINE)
 _INLINE = re.compile(r"`([^`]+)`")
 # Programs of this project. Of others, such as pip, cp and sudo, nothing is checked.
-_OURS = re.compile(r"(tools/bazel|bmc|python3 -m tools\.\w+|tools/\w+/\w+\.py) ")
+_OURS = re.compile(r"(tools/bazel|bmc|python3 -m tools(?:\.\w+)+|tools(?:/\w+)+\.py) ")
 _FLAG = re.compile(r"--[a-z][a-z-]*")
 # Options of `bazel` that mean something here, beside `--board` and `--config`.
 _BAZEL = {"--expunge", "--profile", "--repo_env", "--test_arg", "--verbose_failures"}
@@ -20,15 +20,15 @@ _BMC = "compiler/bmc/arguments.py"
 # Target -> source of the program that gets what is behind `--`.
 _PROGRAMS = {
     r".*\.(flash|flash_test)|//tools/flash:flash": "tools/flash/main.py",
-    r".*\.(debug|bisect)": "tools/debug/debug.py",
-    r".*\.validate": "tools/validate/validate.py",
-    r".*\.demo": "tools/demo/demo.py",
-    r".*\.view": "tools/view/view.py",
-    r"//models:overview": "tools/view/overview.py",
-    r"//models:(table|large_table)": "tools/size/model_table.py",
+    r".*\.(debug|bisect)": "tools/run/debug/debug.py",
+    r".*\.validate": "tools/service/validate/validate.py",
+    r".*\.demo": "tools/service/demo/demo.py",
+    r".*\.view": "tools/report/view/view.py",
+    r"//models:overview": "tools/report/view/overview.py",
+    r"//models:(table|large_table)": "tools/report/model_table.py",
     r"//compiler:compiler": _BMC,
     r"//boards:new": "boards/new.py",
-    r"//tools/remote:worker": "tools/remote/worker.py",
+    r"//tools/actions/remote:worker": "tools/actions/remote/worker.py",
     r"//models/world:measure": "models/world/measure.py",
     r"//tools/coverage:coverage": "tools/coverage/coverage.py",
     r"//tools/campaigns/mutants:mutants": "tools/campaigns/mutants/mutants.py",

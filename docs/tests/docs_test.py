@@ -13,11 +13,11 @@ from pathlib import Path
 from rich.console import Console
 
 from docs.tests import commands
-from tools.emulate import judge, result
-from tools.emulate.screen import Screen
-from tools.size import show
-from tools.size.files import load
-from tools.size.report import Image
+from tools.report import show
+from tools.report.files import load
+from tools.report.report import Image
+from tools.run import judge, result
+from tools.run.screen import Screen
 
 ROOT = Path(os.environ["TREE"]).resolve().parent
 README = (ROOT / "README.md").read_text()
@@ -95,8 +95,8 @@ class CommandsTest(unittest.TestCase):
             "tools/bazel test //models:mlp_rv64.flash_test --test_arg=--ports=x": "main.py has no --ports",
             "bmc fly": "bmc has no command fly",
             "bmc compile --fast": "arguments.py has no --fast",
-            "python3 -m tools.fresh --suites x": "__main__.py has no --suites",
-            "tools/status/code.py 1": "there is no tools/status/code.py",
+            "python3 -m tools.dev.fresh_machine --suites x": "__main__.py has no --suites",
+            "tools/run/decode_status/code.py 1": "there is no tools/run/decode_status/code.py",
         }.items():
             self.assertEqual(self.faults(f"`{command}`"), [fault])
 

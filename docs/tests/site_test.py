@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from tools.site import c_headers, starlark_files
-from tools.site.pages import page_of
+from tools.dev.site import c_headers, starlark_files
+from tools.dev.site.pages import page_of
 
 ROOT = Path(os.environ["TREE"]).resolve().parent
 SITE = Path(os.environ["SITE"])

@@ -9,7 +9,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from tools.emulate import judge
+from tools.run import judge
 
 RUNS = [judge.load(Path(path)) for path in sys.argv[1:]]
 

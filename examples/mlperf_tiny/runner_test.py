@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tools.emulate import process
-from tools.size import baseline
+from tools.report import baseline
+from tools.run import process
 
 Array = npt.NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from tools.emulate import judge
+from tools.run import judge
 
 
 def measured(variable: str) -> Any:

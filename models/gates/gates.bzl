@@ -135,10 +135,10 @@ def gates(*, name):
                 args += ["--run", prefix, isa, place.split(":")[0], "$(rootpath {})".format(runs[-1])]
     py_binary(
         name = name,
-        srcs = [Label("//tools/size:gates.py")],
+        srcs = [Label("//tools/report:gates.py")],
         args = args,
         data = runs,
-        main = Label("//tools/size:gates.py"),
+        main = Label("//tools/report:gates.py"),
         tags = ["manual"],
-        deps = [Label("//tools/size:gates_lib")],
+        deps = [Label("//tools/report:gates_lib")],
     )

@@ -29,9 +29,9 @@ from kit import Kit
 
 from bmc.report import Model
 from tools import cli
-from tools.emulate import result
-from tools.size import image_report, size
-from tools.size.files import load
+from tools.report import image_report, size
+from tools.report.files import load
+from tools.run import result
 
 _KIT = Path("tools/coverage/spike.json")
 # Spike makes some 50 million instructions a second.

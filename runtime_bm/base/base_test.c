@@ -202,7 +202,7 @@ enum { CHECKED_WORDS = 9 };
 static uint32_t checked[CHECKED_WORDS];
 static bm_check_t row;
 
-// The row that tools/seal would make of `checked`.
+// The row that tools/actions/seal would make of `checked`.
 static void seal_row(void) {
   for (uint32_t i = 0; i < CHECKED_WORDS; ++i) checked[i] = 0x9E3779B9u * i;
   row.start = (const uint8_t *)checked;

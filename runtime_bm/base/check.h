@@ -1,6 +1,6 @@
 // Checks over constant bytes, which the build makes and the target repeats.
 //
-// A row names a range. After linking, tools/seal computes the sum of each range
+// A row names a range. After linking, tools/actions/seal computes the sum of each range
 // from the bytes in the image and fills in the rows.
 #ifndef RUNTIME_BM_BASE_CHECK_H_
 #define RUNTIME_BM_BASE_CHECK_H_
@@ -33,7 +33,7 @@ void bm_sum_extend(bm_sum_t *sum, const void *words, size_t count);
 typedef struct bm_check_t {
   const uint8_t *start;
   const uint8_t *end;
-  // Filled in by tools/seal.
+  // Filled in by tools/actions/seal.
   bm_sum_t sum;
   // ~(start ^ end), so that a damaged row cannot lead to other memory. 0: the
   // row was not filled in.
@@ -42,7 +42,7 @@ typedef struct bm_check_t {
 
 BM_ABI_SIZE(bm_check_t, 40, 32);
 
-// Places an array of rows where tools/seal finds it: rows and nothing else, so
+// Places an array of rows where tools/actions/seal finds it: rows and nothing else, so
 // the alignment is stated. Code that reads rows must be in another file, or a
 // compiler would use the zeros it sees.
 #define BM_CHECKS __attribute__((section(".bm.checks"), aligned(8)))

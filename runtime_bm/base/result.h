@@ -1,5 +1,5 @@
 // Console protocol, version 1: how firmware reports what happened to a program.
-// The parser is tools/emulate/result.py.
+// The parser is tools/run/result.py.
 //
 // A record is one ASCII line that begins with "BM1 ", at most 255 characters
 // long, ending in "\n". Every other line is free text for people. Fields are
@@ -66,7 +66,7 @@
 //           loops, or with commands beside a device, the one after the last
 //           that ended. `kernel` is the dispatch function that contains epc.
 //           `hart`, from 0, is in images for several harts.
-// ERROR     the model did not run. tools/status/decode.py explains the word.
+// ERROR     the model did not run. tools/run/decode_status/decode.py explains the word.
 // SERVICE   service firmware only: it waits for requests
 //           (runtime_bm/app/service.h), and writes nothing after this but
 //           answers and the records of a failure.

@@ -64,7 +64,7 @@ DEBIAN_TOOLS = {
         "programs": [],
         "environment_variable": "IRONCAST_CLANG",
         "license": "LGPL-2.1-or-later; GPL-3.0 with the GCC runtime exception",
-        "why": "C and C++ headers and start files for host programs such as tools/fit: a clean machine has none",
+        "why": "C and C++ headers and start files for host programs such as tools/actions/accept: a clean machine has none",
     },
     "debian_openblas": {
         "packages": ["libopenblas-serial-dev"],
@@ -179,7 +179,7 @@ DEBIAN_TOOLS = {
     "debian_gdb": {
         "packages": ["gdb-multiarch"],
         "versions": {"gdb": "13.1-3", "gdb-multiarch": "13.1-3"},
-        # Not libpython3.11 and its standard library, which stay: tools/debug is Python inside gdb.
+        # Not libpython3.11 and its standard library, which stay: tools/run/debug is Python inside gdb.
         "leave_out": [
             "libc6|libgcc-s1|gcc-12-base|libstdc\\+\\+6|debconf|cdebconf|dpkg|tar|install-info|ucf|sensible-utils",
             "perl.*|libperl.*|readline-common|libdebuginfod-common|libsource-highlight-common|lib(newt|slang|textwrap|debian-installer).*",
@@ -219,7 +219,7 @@ DEBIAN_TOOLS = {
         "programs": ["usr/bin/bwrap"],
         "environment_variable": "IRONCAST_BWRAP",
         "license": "LGPL-2.0-or-later",
-        "why": "gives an action of another machine a root folder of its own (tools/remote)",
+        "why": "gives an action of another machine a root folder of its own (tools/actions/remote)",
     },
     "debian_verilator": {
         "packages": ["verilator"],
@@ -279,7 +279,7 @@ DEBIAN_TOOLS = {
         "programs": ["usr/lib/chromium/chromium", "usr/bin/chromedriver"],
         "environment_variable": "IRONCAST_CHROMIUM",
         "license": "BSD-3-Clause AND LGPL-2.1-or-later",
-        "why": "tests look at pages (tools/view) as people do",
+        "why": "tests look at pages (tools/report/view) as people do",
     },
     "debian_disk_checkers": {
         "packages": ["dosfstools", "fdisk"],
@@ -338,6 +338,6 @@ DEBIAN_SUITE_TOOLS = {
         "program": "usr/lib/llvm-22/bin/llvm-mca",
         "environment_variable": "IRONCAST_MCA",
         "license": "Apache-2.0 WITH LLVM-exception; LGPL-2.1-or-later (C library)",
-        "why": "tools/bench --core spacemit-x60: LLVM 21 and older have no vector instructions in their model of that core",
+        "why": "tools/report/bench --core spacemit-x60: LLVM 21 and older have no vector instructions in their model of that core",
     },
 }

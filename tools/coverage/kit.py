@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.emulate import process, result
-from tools.seal import instructions, seal
+from tools.actions.seal import instructions, seal
+from tools.run import process, result
 
 _ASSEMBLY = ("golden.S", "kernels.S", "weights.S")
 

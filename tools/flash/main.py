@@ -14,7 +14,6 @@ from pathlib import Path
 
 from tools import cli
 from tools import console as terminals
-from tools.emulate.screen import Screen
 from tools.flash import board as boards
 from tools.flash import image as images
 from tools.flash import monitor, ports, safety, trust
@@ -30,6 +29,7 @@ from tools.flash.uboot_serial import UBootSerial
 from tools.flash.uboot_tftp import UBootTftp
 from tools.flash.usb import Dfu, EspTool, Fastboot
 from tools.printable import printable
+from tools.run.screen import Screen
 
 RUNNERS: dict[str, type[Runner]] = {
     "openocd": OpenOcd,

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 
 from tools.cli import UserError
-from tools.emulate import result
 from tools.flash.image import Image
 from tools.flash.job import Console
+from tools.run import result
 
 _ENDS = ("PASS", "FAIL", "ERROR", "TRAP")
 # A board has no exit status: what it says within this time after PASS still counts.

@@ -12,7 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
-from tools.inner_bazel import inner_bazel
+from tools.dev.inner_bazel import inner_bazel
 from tools.launcher.cache import cache_dir
 from tools.launcher.choose import choose
 

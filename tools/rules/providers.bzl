@@ -11,7 +11,7 @@ BmModelInfo = provider(
         "header": "string: header that C code includes to use the model.",
         "report": "File: the compiler's report.json (dispatch table, sizes, flags, hashes).",
         "files": "dict from file name to File: everything bmc wrote.",
-        "code": "File: what the code of its kernels shows (tools/bench/audit.py).",
+        "code": "File: what the code of its kernels shows (tools/report/bench/audit.py).",
         "fits": "File: stamp that exists only if the target would accept the model.",
         "outputs": "CcCompilationOutputs: plan, kernels and golden data, compiled; the same for other weights.",
         "cc_info": "CcInfo: plan, kernels, weights and golden data, ready to link.",
@@ -139,10 +139,10 @@ BmFirmwareInfo = provider(
 )
 
 BmServiceInfo = provider(
-    doc = "Service firmware and where it runs: a program on this machine talks to it (tools/validate/service.py).",
+    doc = "Service firmware and where it runs: a program on this machine talks to it (tools/service/validate/service.py).",
     fields = {
         "runfiles": "runfiles: the session, the firmware's image, and what runs it on this machine.",
-        "session": "File: JSON for tools/validate/sessions.py.",
+        "session": "File: JSON for tools/service/validate/sessions.py.",
     },
 )
 

@@ -110,7 +110,7 @@ def run(folders: Sequence[Path], *, raw: bool = False) -> int:
         _make(tools, out)
         image = out / "build" / f"{models[0].name}.elf"
         reports = (model.folder.absolute() / "report.json" for model in models)
-        command = [sys.executable, "-P", "-m", "tools.emulate.live"]
+        command = [sys.executable, "-P", "-m", "tools.run.live"]
         command += [f"--deadline={_DEADLINE_SECONDS}"]
         command += [f"--report={report}" for report in reports]
         words = (tools.qemu, *qemu_arguments(isa), "-kernel", str(image))

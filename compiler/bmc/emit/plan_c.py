@@ -89,7 +89,7 @@ _CHECKED_KERNELS = """#ifdef BM_KERNELS_LOADED
 
 
 def _checks(model: Plan, kernels: Kernels | None) -> str:
-    """Returns the ranges over which tools/seal makes checks after linking (runtime_bm/base/check.h)."""
+    """Returns the ranges over which tools/actions/seal makes checks after linking (runtime_bm/base/check.h)."""
     rows = (
         "    [BM_PART_PLAN] = {.start = (const uint8_t *)&k_tables,"
         " .end = (const uint8_t *)(&k_tables + 1)},\n"

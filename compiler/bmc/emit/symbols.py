@@ -1,6 +1,6 @@
 """C names of what a model's files define; `name` is the model's.
 
-tools/rules/private (fit.bzl, bm_firmware.bzl) generates C that refers to them: every model's build
+tools/rules/private (accept.bzl, bm_firmware.bzl) generates C that refers to them: every model's build
 links both.
 """
 

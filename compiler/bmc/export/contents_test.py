@@ -1,4 +1,4 @@
-"""What an export contains, and which models it refuses; tools/export/tests builds and boots exports."""
+"""What an export contains, and which models it refuses; tools/actions/export/tests builds and boots exports."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ SECTIONS {
     bm_rodata_end = .;
   } > BM_ROM
 
-  /* Filled in after linking (tools/seal), so no check covers it. */
+  /* Filled in after linking (tools/actions/seal), so no check covers it. */
   .bm.checks : ALIGN(8) {
     *(.bm.checks)
   } > BM_ROM

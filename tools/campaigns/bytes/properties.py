@@ -23,14 +23,14 @@ from bmc import records, target
 from bmc.elf import kernels
 from bmc.errors import BmcError
 from tools.cli import UserError
-from tools.emulate import judge, result
-from tools.emulate.fake_clock import FakeClock
-from tools.emulate.progress import Bar
-from tools.emulate.screen import Screen
 from tools.flash import board, image, litex_serial, monitor, sfl, shell, uboot, ymodem
 from tools.flash.tests import fake
-from tools.size import image_report, link_map, size
-from tools.status import decode
+from tools.report import image_report, link_map, size
+from tools.run import judge, result
+from tools.run.decode_status import decode
+from tools.run.fake_clock import FakeClock
+from tools.run.progress import Bar
+from tools.run.screen import Screen
 
 # More reads of a serial line than any of its readers needs. One that goes on is a hang.
 _MAX_READS = 5000

@@ -27,8 +27,8 @@ from parts import Region
 from rich.console import Console
 
 from tools import cli
-from tools.emulate import result
-from tools.status import decode
+from tools.run import result
+from tools.run.decode_status import decode
 
 REFUSED = "refused by its check"
 OTHERWISE = "refused by another check"

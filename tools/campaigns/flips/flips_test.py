@@ -16,8 +16,8 @@ from campaign import Budget
 from kit import Kit
 from parts import Region
 
-from tools.emulate import result
-from tools.seal import seal
+from tools.actions.seal import seal
+from tools.run import result
 
 _IMAGE = Path(os.environ["IMAGE"])
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kit import Kit
 
-from tools.emulate import result
+from tools.run import result
 
 # Where the campaign and its test find the commands of the emulators, and which two they use.
 KIT = Path("tools/campaigns/models/spike.json")

@@ -24,7 +24,7 @@ from bmc.compile import CompileOptions, compile_model
 from bmc.errors import BmcError
 from bmc.frontends import link
 from bmc.ir import ir_util
-from tools.emulate import result
+from tools.run import result
 
 RIGHT = "right"
 CALLS = 2

@@ -22,10 +22,10 @@ FOLDERS = (
     "compiler/bmc/plan",
     "compiler/bmc/rewrites",
     "runtime_bm",
-    "tools/emulate",
+    "tools/run",
     "tools/flash",
-    "tools/seal",
-    "tools/validate",
+    "tools/actions/seal",
+    "tools/service/validate",
 )
 _NOT_THESE = ("/tests/", "/testing/", "/examples/", "/fake_")
 _RULES = {

@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Callable, Iterator
 from unittest import mock
 
-from tools.emulate.fake_clock import FakeClock
 from tools.flash import litex_serial, monitor, sfl, shell
 from tools.flash.tests import fake
+from tools.run.fake_clock import FakeClock
 
 _METHOD = {"litex-serial": {"baud": 115200, "load": "0x1000"}}
 _DATA = random.Random(1).randbytes(40_000)

@@ -10,8 +10,8 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from tools.emulate import result
 from tools.flash.tests.rig import Rig, path_of
+from tools.run import result
 
 BOARD = "spike_rv64"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unittest
 
-from tools.emulate import process, result
 from tools.flash.tests.rig import DEADLINE, Rig, path_of
+from tools.run import process, result
 
 BOARD = "qemu_virt_rv64_flash"
 

@@ -7,8 +7,8 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from tools.emulate import process, result
 from tools.flash.tests.rig import DEADLINE, Done, Rig, path_of
+from tools.run import process, result
 
 BOARD = "qemu_virt_rv64_uboot"
 FIRST = 1 << 20

@@ -10,9 +10,9 @@ from unittest import mock
 import serial
 
 from tools.cli import UserError
-from tools.emulate.fake_clock import FakeClock
 from tools.flash import serial_line
 from tools.flash.serial_line import SerialLine
+from tools.run.fake_clock import FakeClock
 
 
 class VanishedTest(unittest.TestCase):

@@ -12,7 +12,6 @@ from pathlib import Path
 from unittest import mock
 
 from tools.cli import UserError
-from tools.emulate.fake_clock import FakeClock
 from tools.flash import (
     board,
     copy,
@@ -27,6 +26,7 @@ from tools.flash import (
     ymodem,
 )
 from tools.flash.tests import fake
+from tools.run.fake_clock import FakeClock
 
 UBOOT = {"baud": 115200, "load": "0x1000", "start": "go", "protocol": "ymodem"}
 

@@ -12,13 +12,13 @@ bm_baseline_test = rule(
     doc = "Fails if a number is 2 % worse than the baseline's, or 2 % better, so that the baseline is stale.",
     attrs = {
         "baseline": attr.label(
-            doc = "Text with a line for each image; tools/size/baseline.py has the format.",
+            doc = "Text with a line for each image; tools/report/baseline.py has the format.",
             allow_single_file = [".txt"],
             mandatory = True,
         ),
         "image": attr.string(doc = "Name of the image in the baseline.", mandatory = True),
         "report": attr.label(doc = "A bm_report.", allow_single_file = [".json"], mandatory = True),
-        "_size": attr.label(default = "//tools/size", executable = True, cfg = "target"),
+        "_size": attr.label(default = "//tools/report:size", executable = True, cfg = "target"),
     },
     test = True,
 )

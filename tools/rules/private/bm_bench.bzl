@@ -8,7 +8,7 @@ load("//tools/rules/private:transitions.bzl", "env_name")
 
 _SPIKE = Label("//boards/spike_rv64")
 
-# VLENs for which `tools/bazel run //tools/bench -- --vlen` has images.
+# VLENs for which `tools/bazel run //tools/report/bench -- --vlen` has images.
 _VLENS = [128, 256, 512, 1024]
 
 _X280 = "sifive-x280"
@@ -43,7 +43,7 @@ def _bm_bench_impl(ctx):
 
 bm_bench = rule(
     implementation = _bm_bench_impl,
-    doc = "JSON with a row for every command of every model of an image; `//tools/bench` shows it.",
+    doc = "JSON with a row for every command of every model of an image; `//tools/report/bench` shows it.",
     attrs = {
         "core": attr.string(default = _X280, doc = "The core whose cycles are modeled, as llvm-mca names it."),
         "firmware": attr.label(
@@ -62,7 +62,7 @@ bm_bench = rule(
             mandatory = True,
             providers = [BmRunInfo],
         ),
-        "_measure": attr.label(default = "//tools/bench:measure", executable = True, cfg = "exec"),
+        "_measure": attr.label(default = "//tools/report/bench:measure", executable = True, cfg = "exec"),
     },
 )
 

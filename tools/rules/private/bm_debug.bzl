@@ -64,7 +64,7 @@ bm_debug = rule(
             default = "//boards/host_x86_64:native",
             providers = [BmExecEnvInfo],
         ),
-        "_debug": attr.label(default = "//tools/debug", executable = True, cfg = "target"),
+        "_debug": attr.label(default = "//tools/run/debug", executable = True, cfg = "target"),
         "_gdb": attr.label(default = "//third_party/tools:gdb_multiarch", executable = True, cfg = "exec"),
         "_openocd": attr.label(default = "//third_party/tools:openocd", executable = True, cfg = "exec"),
     },

@@ -4,7 +4,7 @@ load("@rules_python//python:defs.bzl", "py_binary")
 load("//tools/rules:providers.bzl", "BmServiceInfo")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
 
-_MAIN = Label("//tools/demo:demo.py")
+_MAIN = Label("//tools/service/demo:demo.py")
 
 def _bm_demo_impl(ctx):
     service = ctx.attr.service[BmServiceInfo]
@@ -47,7 +47,7 @@ def bm_demo(*, name, page, suite, prepare = None, deps = [], tags = [], **kwargs
       tags: tags of the targets.
       **kwargs: attributes of the targets, e.g. visibility.
     """
-    program = Label("//tools/demo")
+    program = Label("//tools/service/demo")
     module = ""
     if prepare:
         program = name + "._program"
@@ -58,7 +58,7 @@ def bm_demo(*, name, page, suite, prepare = None, deps = [], tags = [], **kwargs
             srcs = [_MAIN, prepare],
             main = _MAIN,
             tags = tags + ["manual"],
-            deps = [Label("//tools/demo:demo_lib")] + deps,
+            deps = [Label("//tools/service/demo:demo_lib")] + deps,
             **kwargs
         )
     _bm_demo(

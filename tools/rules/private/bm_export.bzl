@@ -73,7 +73,7 @@ bm_export = rule(
     The argument after `--` is the folder.""",
     attrs = {
         "library": attr.label(mandatory = True, providers = [BmLibraryInfo]),
-        "_export": attr.label(default = "//tools/export", executable = True, cfg = "exec"),
+        "_export": attr.label(default = "//tools/actions/export", executable = True, cfg = "exec"),
     },
     executable = True,
 )

@@ -193,7 +193,7 @@ bm_firmware = rule(
         "_firmware": attr.label(default = "//runtime_bm/app:firmware", cfg = c_transition),
         "_profile_off": attr.label(default = "//runtime_bm/app:profile_off", cfg = c_transition),
         "_profile_on": attr.label(default = "//runtime_bm/app:profile_on", cfg = c_transition),
-        "_size": attr.label(default = "//tools/size", executable = True, cfg = tool_transition),
+        "_size": attr.label(default = "//tools/report:size", executable = True, cfg = tool_transition),
     },
     **IMAGE_RULE
 )

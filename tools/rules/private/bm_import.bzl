@@ -140,7 +140,7 @@ bm_import = rule(
         "cases": attr.label(doc = "Python file with inputs and expected outputs.", allow_single_file = [".py"]),
         "cases_function": attr.string(doc = "Function in `cases`."),
         "data": attr.label_list(doc = "Files that the source reads.", allow_files = True),
-        "_bmc": attr.label(default = "//tools/bmc", executable = True, cfg = tool_transition),
+        "_bmc": attr.label(default = "//tools/actions/bmc", executable = True, cfg = tool_transition),
         "factory": attr.string(doc = "Function in `src` that returns the ModelSpec."),
         "importer": attr.label(
             doc = "bmc with the frontend's framework.",

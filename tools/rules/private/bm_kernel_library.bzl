@@ -127,7 +127,7 @@ def bm_kernel_library(*, name, matcher, header, srcs = [], hdrs = [], deps = [],
     )
 
 LIBRARY_ATTRS = LLVM_ATTRS | {
-    "_functions": attr.label(default = "//tools/kernels:functions", executable = True, cfg = tool_transition),
+    "_functions": attr.label(default = "//tools/report/kernel_libraries:functions", executable = True, cfg = tool_transition),
 }
 
 def check_functions(ctx, libraries, report):

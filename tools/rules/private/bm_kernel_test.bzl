@@ -16,7 +16,7 @@ _bm_kernel_report = rule(
     doc = "`bazel run` prints what kernel libraries compute, and what that saves.",
     attrs = {
         "run": attr.label(mandatory = True, providers = [BmRunInfo]),
-        "_compare": attr.label(default = "//tools/kernels:compare", executable = True, cfg = "target"),
+        "_compare": attr.label(default = "//tools/report/kernel_libraries:compare", executable = True, cfg = "target"),
     },
     executable = True,
 )

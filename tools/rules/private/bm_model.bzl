@@ -3,12 +3,12 @@
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@rules_python//python:defs.bzl", "py_binary")
 load("//tools/rules:providers.bzl", "BmImportInfo", "BmKernelLibraryInfo", "BmTunableInfo")
+load("//tools/rules/private:accept.bzl", "ACCEPT_ATTRS", "check_accepted")
 load("//tools/rules/private:bm_import.bzl", "bm_import")
 load("//tools/rules/private:bm_kernel_library.bzl", "LIBRARY_ATTRS", "check_functions", "kernel_libraries")
 load("//tools/rules/private:bm_libcalls.bzl", "LIBCALLS")
 load("//tools/rules/private:bm_mutated_model.bzl", "bm_mutated_model")
 load("//tools/rules/private:c_names.bzl", "c_name_of", "check_c_name")
-load("//tools/rules/private:fit.bzl", "FIT_ATTRS", "check_fit")
 load("//tools/rules/private:frontends.bzl", "FRONTENDS", "QUANTIZERS", "suffix_of")
 load("//tools/rules/private:kernel_code.bzl", "CODE_ATTRS", "audit_code")
 load(
@@ -78,7 +78,7 @@ def _bm_model_impl(ctx):
     kernels = "loaded" if ctx.attr.load_kernels else "prelinked"
     defined = check_functions(ctx, libraries, files["report.json"])
     outputs = compile_all_but_weights(ctx, isa, files, kernels, libraries, defined)
-    stamp = check_fit(ctx, ctx.attr.c_name, files, plan_object(outputs))
+    stamp = check_accepted(ctx, ctx.attr.c_name, files, plan_object(outputs))
     providers = model_providers(
         ctx,
         isa,
@@ -107,7 +107,7 @@ _bm_model = rule(
 
     An ordinary cc_binary may name it in deps: the header of target `name` is
     `<package>/<name>/<c_name>.h`.""",
-    attrs = MODEL_ATTRS | FIT_ATTRS | CODE_ATTRS | LIBRARY_ATTRS | {
+    attrs = MODEL_ATTRS | ACCEPT_ATTRS | CODE_ATTRS | LIBRARY_ATTRS | {
         "c_name": attr.string(doc = "Prefix of the C symbols.", mandatory = True),
         "core": attr.string(doc = "The core whose cycles decide between kernels; empty: a blend of cores."),
         "first_cases": attr.int(doc = "On how many cases the target is checked; 0: on all."),
@@ -181,7 +181,7 @@ def bm_model(
       kernels: list of bm_kernel_library; the first one that wants a dispatch computes it. `<name>.plain` is the same
         model without them.
       load_kernels: whether the runtime copies the kernels to RAM when it starts, instead of running them in place.
-      scalar_kernels: list of the kernels that are known not to be vectorized (tools/bench/audit.py); any
+      scalar_kernels: list of the kernels that are known not to be vectorized (tools/report/bench/audit.py); any
         other fails the build, which otherwise only names it.
       float_parts: for an int8 model, op signatures of dispatches and names of weights that stay in
         floating point, each with the reason. Anything else in floating point fails the build. For an f16 model, op

@@ -52,7 +52,7 @@ def bm_model_suite(
     tests: runs in every environment that agree bit for bit, one run on the host, a negative control for
     each model, the baseline.
     `<name>.harts<N>` is an image for 2 or 4 harts, `<name>.harts<N>.report` and `.view` show what each of them does.
-    `<name>.bench<VLEN>` has what `tools/bazel run //tools/bench` shows.
+    `<name>.bench<VLEN>` has what `tools/bazel run //tools/report/bench` shows.
     `<name>.tune` searches for faster kernels (`docs/how-to/tune-a-model.md`).
     `<name>.validate` compares the model with its framework on your own data, in QEMU or on a board;
     `<name>.spike.validate` and `<name>.host.validate` do so elsewhere, `<name>.probe.validate` on a board with a
@@ -84,7 +84,7 @@ def bm_model_suite(
         fail("vlens of bm_model_suite {} is empty: give at least one VLEN, or use bm_firmware for harts without vectors".format(name))
     on_spike = _env(_SPIKE, vlens[0], isa)
 
-    # Counts the same instructions as Spike (//tools/size:counts_test), up to ten times faster, but not for each hart.
+    # Counts the same instructions as Spike (//tools/report:counts_test), up to ten times faster, but not for each hart.
     measured_at = _SPIKE.same_package_label("qemu_" + env_name(vlens[0], isa)) if harts == 1 else on_spike
     for board, firmware in {_QEMU: name, _SPIKE: name + ".spike"}.items():
         bm_firmware(

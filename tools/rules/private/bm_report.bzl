@@ -58,8 +58,8 @@ bm_report = rule(
             mandatory = True,
             providers = [BmRunInfo],
         ),
-        "_show": attr.label(default = "//tools/size:show", executable = True, cfg = "target"),
-        "_size": attr.label(default = "//tools/size", executable = True, cfg = tool_transition),
+        "_show": attr.label(default = "//tools/report:show", executable = True, cfg = "target"),
+        "_size": attr.label(default = "//tools/report:size", executable = True, cfg = tool_transition),
     },
     executable = True,
 )

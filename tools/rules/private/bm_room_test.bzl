@@ -20,7 +20,7 @@ bm_room_test = rule(
         "board": attr.label(doc = "board.json of a board that is too small.", allow_single_file = [".json"], mandatory = True),
         "firmware": attr.label(doc = "bm_firmware.", mandatory = True, providers = [BmFirmwareInfo]),
         "text": attr.string(doc = "Text that the sentence must contain.", mandatory = True),
-        "_size": attr.label(default = "//tools/size", executable = True, cfg = "target"),
+        "_size": attr.label(default = "//tools/report:size", executable = True, cfg = "target"),
     },
     test = True,
 )

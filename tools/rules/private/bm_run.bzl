@@ -47,7 +47,7 @@ bm_run = rule(
         "exec_env": attr.label(mandatory = True, providers = [BmExecEnvInfo]),
         "firmware": attr.label(mandatory = True, providers = [BmFirmwareInfo]),
         "_runner": attr.label(
-            default = "//tools/emulate:runner",
+            default = "//tools/run:runner",
             executable = True,
             cfg = tool_transition,
         ),

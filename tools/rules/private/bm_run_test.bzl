@@ -31,7 +31,7 @@ bm_run_test = rule(
         "runs": attr.label_list(mandatory = True, providers = [BmRunInfo]),
         "text": attr.string(doc = "Text that the expected record must contain; for EXIT, a line of the console."),
         "_judge": attr.label(
-            default = "//tools/emulate:judge",
+            default = "//tools/run:judge",
             executable = True,
             cfg = "target",
         ),

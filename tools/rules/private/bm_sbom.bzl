@@ -47,7 +47,7 @@ bm_sbom = rule(
             mandatory = True,
             providers = [BmImportInfo],
         ),
-        "_sbom": attr.label(default = "//tools/sbom", executable = True, cfg = "exec"),
+        "_sbom": attr.label(default = "//tools/report/sbom", executable = True, cfg = "exec"),
         "_tables": attr.label_list(
             allow_files = True,
             default = [

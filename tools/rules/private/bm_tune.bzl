@@ -8,7 +8,7 @@ load("//tools/rules/private:transitions.bzl", "env_name")
 _SPIKE = Label("//boards/spike_rv64")
 
 def _model(target):
-    """Returns what tools/tune reads about a model."""
+    """Returns what tools/report/tune reads about a model."""
     info = target[BmTunableInfo]
     return {
         "float_parts": info.float_parts,
@@ -54,7 +54,7 @@ bm_tune = rule(
         "models": attr.label_list(allow_empty = False, mandatory = True, providers = [BmTunableInfo]),
         "_mca": attr.label(default = "//third_party/llvm:mca", executable = True, cfg = "exec"),
         "_objdump": attr.label(default = "//third_party/llvm:objdump", executable = True, cfg = "exec"),
-        "_tune": attr.label(default = "//tools/tune", executable = True, cfg = "exec"),
+        "_tune": attr.label(default = "//tools/report/tune", executable = True, cfg = "exec"),
     },
     executable = True,
 )

@@ -21,7 +21,7 @@ _SPIKE = Label("//boards/spike_rv64")
 _BOARD_DEADLINE_SECONDS = 600
 
 def _model(target, report):
-    """Returns what tools/validate reads about a model, as the target has it."""
+    """Returns what tools/service/validate reads about a model, as the target has it."""
     info = target[BmImportInfo]
     return {
         "c_name": c_name_of(target.label.name),
@@ -119,7 +119,7 @@ bm_validate = rule(
             default = "//boards/host_x86_64:native",
             providers = [BmExecEnvInfo],
         ),
-        "_validate": attr.label(default = "//tools/validate", executable = True, cfg = "target"),
+        "_validate": attr.label(default = "//tools/service/validate", executable = True, cfg = "target"),
     },
     executable = True,
     provides = [BmServiceInfo],

@@ -13,7 +13,7 @@ bm_view = rule(
     attrs = {
         "report": attr.label(allow_single_file = [".json"], doc = "A bm_report.", mandatory = True),
         "_d3": attr.label(allow_single_file = True, default = "//third_party/d3"),
-        "_view": attr.label(default = "//tools/view", executable = True, cfg = "target"),
+        "_view": attr.label(default = "//tools/report/view", executable = True, cfg = "target"),
     },
     executable = True,
 )

@@ -33,8 +33,8 @@ IMAGE_ATTRS = LLVM_ATTRS | {
         doc = "The same for the board that `--board` names, which `bazel build` and `run` take instead, or `//boards:none`.",
     ),
     "_flash": attr.label(default = "//tools/flash", executable = True, cfg = tool_transition),
-    "_live": attr.label(default = "//tools/emulate:live", executable = True, cfg = tool_transition),
-    "_seal": attr.label(default = "//tools/seal", executable = True, cfg = tool_transition),
+    "_live": attr.label(default = "//tools/run:live", executable = True, cfg = tool_transition),
+    "_seal": attr.label(default = "//tools/actions/seal", executable = True, cfg = tool_transition),
 }
 
 # Its additions to the call of rule().

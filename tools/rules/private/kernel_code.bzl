@@ -10,7 +10,7 @@ CODE_ATTRS = LLVM_ATTRS | {
         build. Without a list the build only says so.""",
         allow_single_file = [".txt"],
     ),
-    "_audit": attr.label(default = "//tools/bench:audit", executable = True, cfg = tool_transition),
+    "_audit": attr.label(default = "//tools/report/bench:audit", executable = True, cfg = tool_transition),
 }
 
 def audit_code(ctx, files):

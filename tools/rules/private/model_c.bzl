@@ -32,7 +32,7 @@ def file_name(c_name, name):
     return c_name + ".h" if name == "model.h" else name
 
 MODEL_ATTRS = {
-    "_bmc": attr.label(default = "//tools/bmc", executable = True, cfg = tool_transition),
+    "_bmc": attr.label(default = "//tools/actions/bmc", executable = True, cfg = tool_transition),
     "_runtime": attr.label(default = "//runtime_bm"),
 }
 

@@ -72,7 +72,7 @@ def image_files(firmware):
     return [firmware.elf] + ([firmware.flash] if firmware.flash else [])
 
 def program_of(ctx, firmware, env, reports, board_deadline):
-    """Describes firmware to tools/debug.
+    """Describes firmware to tools/run/debug.
 
     Args:
       ctx: the rule's context, with the attribute `_openocd`.
@@ -82,7 +82,7 @@ def program_of(ctx, firmware, env, reports, board_deadline):
       board_deadline: seconds that a run may take on the board.
 
     Returns:
-      dict of the fields of tools/debug's Program.
+      dict of the fields of tools/run/debug's Program.
     """
     if env and env.emulator and not env.debug_args:
         fail("{}: the environment of {} cannot wait for gdb: it sets no debug_args".format(

@@ -4,7 +4,7 @@ An image needs a dozen small actions, and most of them start longer than they wo
 """
 
 def run_tool(ctx, *, tool, arguments, **kwargs):
-    """Runs a program of tools/persistent_worker's kind in an action.
+    """Runs a program of tools/actions/persistent_worker's kind in an action.
 
     Args:
       ctx: the rule's context.
