@@ -46,7 +46,7 @@ static void models_take_turns_in_one_arena(void) {
   BM_EXPECT(a.data == b.data);
 }
 
-// A model whose checks the test makes, as tools/actions/seal does after linking.
+// A model whose checks the test makes, as tools/actions/seal does of an image.
 static fake_tables_t tables;
 static _Alignas(BM_PLAN_ALIGNMENT) uint8_t weights[FAKE_WEIGHTS_BYTES];
 static uint32_t kernels[10];

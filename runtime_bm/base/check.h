@@ -1,7 +1,7 @@
 // Checks over constant bytes, which the build makes and the target repeats.
 //
-// A row names a range. After linking, tools/actions/seal computes the sum of each range
-// from the bytes in the image and fills in the rows.
+// A row names a range. After linking, tools/actions/seal computes the sum of
+// each range from the bytes in the image and fills in the rows.
 #ifndef RUNTIME_BM_BASE_CHECK_H_
 #define RUNTIME_BM_BASE_CHECK_H_
 
@@ -42,9 +42,9 @@ typedef struct bm_check_t {
 
 BM_ABI_SIZE(bm_check_t, 40, 32);
 
-// Places an array of rows where tools/actions/seal finds it: rows and nothing else, so
-// the alignment is stated. Code that reads rows must be in another file, or a
-// compiler would use the zeros it sees.
+// Places an array of rows where tools/actions/seal finds it: rows and nothing
+// else, so the alignment is stated. Code that reads rows must be in another
+// file, or a compiler would use the zeros it sees.
 #define BM_CHECKS __attribute__((section(".bm.checks"), aligned(8)))
 
 // How far a verification has come. Begin with zeros.

@@ -66,7 +66,7 @@
 //           loops, or with commands beside a device, the one after the last
 //           that ended. `kernel` is the dispatch function that contains epc.
 //           `hart`, from 0, is in images for several harts.
-// ERROR     the model did not run. tools/run/decode_status/decode.py explains the word.
+// ERROR     the model did not run. tools/run/decode_status explains the word.
 // SERVICE   service firmware only: it waits for requests
 //           (runtime_bm/app/service.h), and writes nothing after this but
 //           answers and the records of a failure.

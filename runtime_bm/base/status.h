@@ -5,7 +5,7 @@
 //   bits 11..0   code (bm_code_t)
 //
 // 0 is success. This field order needs the smallest instructions to build the
-// constants, and there are a hundred of them. `tools/run/decode_status/decode.py 0304700b`
+// constants, a hundred of them. `tools/run/decode_status/decode.py 0304700b`
 // turns a word back into file, line and source text; bm_status_text does so on
 // the target. Both read the two tables below, so keep one row per line.
 #ifndef RUNTIME_BM_BASE_STATUS_H_
@@ -89,7 +89,7 @@ static inline bool bm_status_is_ok(bm_status_t status) {
   return status.bits == 0;
 }
 
-// Appends what tools/run/decode_status/decode.py says about `status`, without the source:
+// Appends what tools/run/decode_status says about `status`, without the source:
 // "0x0512300f: DATA_LOSS (an image is malformed) at
 // runtime_bm/model/model.c:291" An image carries the texts only if it calls
 // this.
