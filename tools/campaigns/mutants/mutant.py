@@ -15,7 +15,7 @@ from universalmutator import mutator
 
 from tools.campaigns.mutants import meaning
 
-# Where mutants are made, and what in there is no part of the product.
+# Where mutants are made, and what in there is no part of the product, or runs in gdb.
 FOLDERS = (
     "compiler/bmc/kernels",
     "compiler/bmc/libraries",
@@ -27,7 +27,7 @@ FOLDERS = (
     "tools/actions/seal",
     "tools/service/validate",
 )
-_NOT_THESE = ("/tests/", "/testing/", "/examples/", "/fake_")
+_NOT_THESE = ("/tests/", "/testing/", "/examples/", "/fake_", "/run/debug/")
 _RULES = {
     ".py": ["universal.rules", "python.rules"],
     ".c": ["universal.rules", "c_like.rules", "c.rules"],
