@@ -1,5 +1,5 @@
 // Frames on the console: how a program on the build machine talks to service
-// firmware. tools/service/validate/frames.py is the other side.
+// firmware. tools/service/frames.py is the other side.
 //
 //   0xB5 0x4D  kind  number  size:16  payload[size]  sum:32
 //

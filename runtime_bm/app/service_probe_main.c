@@ -4,7 +4,7 @@
 #include "runtime_bm/app/boot.h"
 #include "runtime_bm/app/service.h"
 
-// tools/service/validate/probe.py finds it by its name. All of it is volatile:
+// tools/service/probe.py finds it by its name. All of it is volatile:
 // the debugger changes it and looks at it whenever the hart is halted.
 typedef struct bm_mailbox_t {
   uint32_t written;  // bytes in `in`; 0 once they are taken

@@ -139,10 +139,10 @@ BmFirmwareInfo = provider(
 )
 
 BmServiceInfo = provider(
-    doc = "Service firmware and where it runs: a program on this machine talks to it (tools/service/validate/service.py).",
+    doc = "Service firmware and where it runs: a program on this machine talks to it (tools/service/service.py).",
     fields = {
         "runfiles": "runfiles: the session, the firmware's image, and what runs it on this machine.",
-        "session": "File: JSON for tools/service/validate/sessions.py.",
+        "session": "File: JSON for tools/service/sessions.py.",
     },
 )
 

@@ -15,7 +15,7 @@ from universalmutator import mutator
 
 from tools.campaigns.mutants import meaning
 
-# Where mutants are made, and what in there is no part of the product, or runs in gdb.
+# Where mutants are made, and what in there is no part of the product, or runs in gdb or a browser.
 FOLDERS = (
     "compiler/bmc/kernels",
     "compiler/bmc/libraries",
@@ -25,9 +25,9 @@ FOLDERS = (
     "tools/run",
     "tools/flash",
     "tools/actions/seal",
-    "tools/service/validate",
+    "tools/service",
 )
-_NOT_THESE = ("/tests/", "/testing/", "/examples/", "/fake_", "/run/debug/")
+_NOT_THESE = ("/tests/", "/testing/", "/examples/", "/fake_", "/run/debug/", "/service/demo/")
 _RULES = {
     ".py": ["universal.rules", "python.rules"],
     ".c": ["universal.rules", "c_like.rules", "c.rules"],

@@ -21,10 +21,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools import cli
+from tools.service import sessions
 from tools.service.demo import facts
 from tools.service.demo.server import File, Server, Site, encoded
 from tools.service.demo.target import Json, Prepare, Target, entries
-from tools.service.validate import sessions
 
 _SHARED = Path(__file__).parent / "page"
 

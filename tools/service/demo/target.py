@@ -13,7 +13,7 @@ import numpy as np
 from bmc.artifacts import Signature, TensorInfo
 from bmc.dtype import Array, DType
 from tools.cli import UserError
-from tools.service.validate.service import Service, ServiceError
+from tools.service.service import Service, ServiceError
 
 Json = Any
 Prepare = Callable[[Json], Mapping[str, Json]]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from bmc.report import Model
 from tools.run.debug import tolerance
+from tools.service.service import Run, Service
 from tools.service.validate import layers
 from tools.service.validate.layers import Growth
-from tools.service.validate.service import Run, Service
 
 
 class Comparison:

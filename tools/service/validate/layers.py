@@ -20,7 +20,7 @@ from tools.cli import UserError
 from tools.report.rows import Row, rows
 from tools.run.debug import npy
 from tools.run.debug.tolerance import Tolerance
-from tools.service.validate.service import Stop
+from tools.service.service import Stop
 
 # bm_plan_binding_t.region.
 _REGIONS = {"arena": 0, "weights": 1, "state": 2}

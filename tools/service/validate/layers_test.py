@@ -14,9 +14,9 @@ from bmc.dtype import Array, DType
 from bmc.report import Binding, Command, Dispatch, Entry, Model, Operand
 from tools.cli import UserError
 from tools.run.debug.tolerance import Tolerance
+from tools.service.service import Stop
 from tools.service.validate import layers, page
 from tools.service.validate.layers import Growth, Step
-from tools.service.validate.service import Stop
 
 _CLOSE = Tolerance(1e-5, 1e-5)
 _IMAGE = np.arange(1, 4 * 5 * 3 + 1, dtype=np.float32).reshape(4, 5, 3)

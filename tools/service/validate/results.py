@@ -12,10 +12,10 @@ from rich.console import Console
 from bmc.artifacts import Signature
 from bmc.dtype import Array
 from tools.cli import UserError
+from tools.service.service import Run
 from tools.service.validate import measures, page
 from tools.service.validate.job import Case, Job
 from tools.service.validate.measures import Output
-from tools.service.validate.service import Run
 
 _KEPT = 10
 _NAMED = 5

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from bmc.artifacts import Signature, TensorInfo
-from tools.service.validate.service import Service, ServiceError
+from tools.service.service import Service, ServiceError
 
 
 def serve(

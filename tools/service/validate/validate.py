@@ -26,11 +26,12 @@ from bmc import artifacts
 from bmc.report import Model
 from tools import cli, console
 from tools.report.files import load
+from tools.service import sessions
+from tools.service.service import Run, Service
 from tools.service.validate import job as jobs
-from tools.service.validate import page, results, serve, sessions
+from tools.service.validate import page, results, serve
 from tools.service.validate.comparison import Comparison
 from tools.service.validate.job import Job, Options
-from tools.service.validate.service import Run, Service
 
 
 @cli.program("validate", __doc__, status=2)

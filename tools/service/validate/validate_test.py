@@ -21,10 +21,11 @@ import numpy as np
 
 from bmc import artifacts
 from tools.run import process
-from tools.service.validate import sessions, validate
-from tools.service.validate.frames import Frame, Reader, encode
-from tools.service.validate.links import ProgramLink
-from tools.service.validate.service import Service, ServiceError, Sizes
+from tools.service import sessions
+from tools.service.frames import Frame, Reader, encode
+from tools.service.links import ProgramLink
+from tools.service.service import Service, ServiceError, Sizes
+from tools.service.validate import validate
 
 _HOST = Path(os.environ["HOST"])
 _QEMU = Path(os.environ["QEMU"])

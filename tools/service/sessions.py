@@ -11,9 +11,9 @@ from typing import Any
 from bmc.artifacts import Signature
 from tools.run.debug.program import Program
 from tools.run.decode_status import decode
-from tools.service.validate.links import PortLink, ProgramLink
-from tools.service.validate.probe import ProbeLink
-from tools.service.validate.service import Service, ServiceError, Sizes
+from tools.service.links import PortLink, ProgramLink
+from tools.service.probe import ProbeLink
+from tools.service.service import Service, ServiceError, Sizes
 
 BAUD = 115200
 # After this, no service firmware is at a port. A board that is reset when the port opens has started by then.
@@ -62,7 +62,7 @@ def _connected(
     link: PortLink | ProbeLink | ProgramLink, deadline: float, greeting: float | None = None
 ) -> Iterator[Service]:
     with contextlib.closing(link):
-        root = Path(__file__).resolve().parents[3]
+        root = Path(__file__).resolve().parents[2]
         connected = Service(link, deadline, lambda word: decode.describe(word, root))
         if greeting is not None:
             connected.greet(greeting)

@@ -20,7 +20,7 @@ from bmc import artifacts
 from tools.cli import UserError
 from tools.run.debug import target_case
 from tools.run.debug.program import Program
-from tools.service.validate.probe import ProbeLink
+from tools.service.probe import ProbeLink
 
 _PROBED = Path(os.environ["PROBED"])
 _SESSION = json.loads(_PROBED.with_suffix(".json").read_text())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unittest
 
-from tools.service.validate.frames import PAYLOAD_BYTES, Frame, Reader, encode
-from tools.service.validate.service import Run, Service, ServiceError, Sizes, Stop
+from tools.service.frames import PAYLOAD_BYTES, Frame, Reader, encode
+from tools.service.service import Run, Service, ServiceError, Sizes, Stop
 
 # runtime_bm/app/service.h.
 _OPEN, _WRITE, _RUN, _READ, _ENTRY, _RESET, _PEEK = range(1, 8)

@@ -10,7 +10,7 @@ from typing import Protocol
 from bmc.names import printable
 from tools.cli import UserError
 from tools.run.decode_status.header import constants
-from tools.service.validate.frames import FRAME_BYTES, PAYLOAD_BYTES, Frame, Reader, encode
+from tools.service.frames import FRAME_BYTES, PAYLOAD_BYTES, Frame, Reader, encode
 
 _KINDS = constants("runtime_bm/app/service.h", "BM_SERVICE_")
 _OPEN, _ENTRY, _RESET = _KINDS["OPEN"], _KINDS["ENTRY"], _KINDS["RESET"]

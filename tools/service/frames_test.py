@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from tools.service.validate.frames import MARK, PAYLOAD_BYTES, Frame, Reader, encode, fnv
+from tools.service.frames import MARK, PAYLOAD_BYTES, Frame, Reader, encode, fnv
 
 _FRAMES = [Frame(1, 0, b""), Frame(3, 255, MARK * 3), Frame(4, 7, bytes(PAYLOAD_BYTES))]
 

@@ -15,7 +15,7 @@ from elftools.elf.sections import SymbolTableSection
 from tools.cli import UserError
 from tools.run.debug import target
 from tools.run.debug.program import Program
-from tools.service.validate.frames import FRAME_BYTES
+from tools.service.frames import FRAME_BYTES
 
 # runtime_bm/app/service_probe_main.c.
 _MAILBOX = "bm_mailbox"
