@@ -1,7 +1,7 @@
 """Writes a board's files of its facts: memory.ldh for the linker, and board.json for tools.
 
 A BUILD file has the facts (tools/rules/private/bm_board.bzl), or the csr.json of a system that LiteX has made
-(boards/common/litex/describe.py).
+(boards/gates/describe.py).
 """
 
 from __future__ import annotations

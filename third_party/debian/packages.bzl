@@ -229,7 +229,7 @@ DEBIAN_TOOLS = {
         "programs": ["usr/bin/verilator_bin"],
         "environment_variable": "",
         "license": "LGPL-3.0-only OR Artistic-2.0",
-        "why": "makes programs of CPU designs in RTL (boards/common/litex)",
+        "why": "makes programs of CPU designs in RTL (boards/gates)",
     },
     "debian_dfu_util": {
         "packages": ["dfu-util"],

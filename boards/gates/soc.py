@@ -26,8 +26,8 @@ from litex.soc.interconnect import wishbone
 from litex.soc.interconnect.csr import CSRStorage
 from migen import If, Signal
 
-from boards.common.litex.devices import add_device
-from boards.common.litex.vexriscv_cache import enlarge
+from boards.gates.devices import add_device
+from boards.gates.vexriscv_cache import enlarge
 from tools import cli
 
 HERE = Path(__file__).parent

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from boards.common.litex import vexriscv_cache
+from boards.gates import vexriscv_cache
 from tools.cli import UserError
 
 VERILOG = """\

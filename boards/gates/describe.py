@@ -18,7 +18,7 @@ from tools import cli
 
 BOARD_C = """\
 // Written by describe.py from LiteX's csr.json.
-#include "boards/common/litex/litex.h"
+#include "boards/gates/litex.h"
 #include "runtime_bm/hal/hal.h"
 
 static const bm_litex_uart_t kUart = {{

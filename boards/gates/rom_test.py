@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from boards.common.litex import rom
+from boards.gates import rom
 from tools.cli import UserError
 
 

@@ -87,7 +87,7 @@ litex_bios = rule(
         "cpu": attr.string(doc = "CPU, as LiteX names it.", mandatory = True),
         "platform": attr.label(doc = "Platform that the BIOS is compiled for.", mandatory = True),
         "soc": attr.label(doc = "litex_soc.", mandatory = True),
-        "_collect": attr.label(default = "//boards/common/litex:bios_sources", executable = True, cfg = "exec"),
+        "_collect": attr.label(default = "//boards/gates:bios_sources", executable = True, cfg = "exec"),
     },
     cfg = _to_platform,
     fragments = ["cpp"],

@@ -26,7 +26,7 @@ from litex.soc.cores.clock import ECP5PLL
 from litex.soc.integration.soc_core import SoCCore
 from migen import ClockDomain, ClockSignal, Signal
 
-from boards.common.litex import fpga_simulated, soc
+from boards.gates import fpga_simulated, soc
 from tools import cli
 
 # LiteX writes the date into comments, and a tree of the design's parts, each time in another order.

@@ -39,6 +39,6 @@ litex_description = rule(
         "soc": attr.label(doc = "litex_soc.", mandatory = True),
         "stack_bytes": attr.int(mandatory = True),
         "title": attr.string(doc = "What the board is, in a few words.", mandatory = True),
-        "_describe": attr.label(default = "//boards/common/litex:describe", executable = True, cfg = "exec"),
+        "_describe": attr.label(default = "//boards/gates:describe", executable = True, cfg = "exec"),
     },
 )

@@ -65,7 +65,7 @@ litex_soc = rule(
         "ram_bytes": attr.int(doc = "RAM in a simulator; on a board, it is the SDRAM."),
         "rom_bytes": attr.int(mandatory = True),
         "variant": attr.string(doc = "Variant of the CPU, as LiteX names it.", mandatory = True),
-        "_fpga": attr.label(default = "//boards/common/litex:fpga", executable = True, cfg = "exec"),
-        "_soc": attr.label(default = "//boards/common/litex:soc", executable = True, cfg = "exec"),
+        "_fpga": attr.label(default = "//boards/gates:fpga", executable = True, cfg = "exec"),
+        "_soc": attr.label(default = "//boards/gates:soc", executable = True, cfg = "exec"),
     },
 )

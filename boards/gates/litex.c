@@ -1,4 +1,4 @@
-#include "boards/common/litex/litex.h"
+#include "boards/gates/litex.h"
 
 static volatile uint32_t *at(uintptr_t address) {
   return (volatile uint32_t *)address;

@@ -23,6 +23,6 @@ litex_rom = rule(
     attrs = {
         "elf": attr.label(doc = "What the ROM holds.", allow_single_file = True, mandatory = True),
         "soc": attr.label(doc = "litex_soc.", mandatory = True),
-        "_rom": attr.label(default = "//boards/common/litex:rom", executable = True, cfg = "exec"),
+        "_rom": attr.label(default = "//boards/gates:rom", executable = True, cfg = "exec"),
     },
 )

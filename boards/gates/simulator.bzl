@@ -30,7 +30,7 @@ def litex_simulator(*, name, design, header, top):
     )
     cc_binary(
         name = name + "._program",
-        srcs = [Label("//boards/common/litex:simulator.cc")],
+        srcs = [Label("//boards/gates:simulator.cc")],
         copts = ["-O3"],
         linkopts = ["-lpthread"],
         # Built for the machine that runs tests, and for no other.

@@ -11,7 +11,7 @@ from pathlib import Path
 from litex.build.sim import SimPlatform
 from litex.soc.integration.soc_core import SoCCore
 
-from boards.common.litex.devices import add_device
+from boards.gates.devices import add_device
 from tools.cli import UserError
 
 _GOOD = """

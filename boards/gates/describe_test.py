@@ -8,7 +8,7 @@ from typing import Any
 
 from boards import board_files
 from boards.board_files import Board
-from boards.common.litex import describe
+from boards.gates import describe
 from tools.cli import UserError
 
 

@@ -1,7 +1,7 @@
 // Devices of systems that LiteX makes. Their addresses differ from system to
 // system; csr.json has them.
-#ifndef BOARDS_COMMON_LITEX_LITEX_H_
-#define BOARDS_COMMON_LITEX_LITEX_H_
+#ifndef BOARDS_GATES_LITEX_H_
+#define BOARDS_GATES_LITEX_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,4 +28,4 @@ BM_NORETURN void bm_litex_exit(const bm_litex_uart_t *uart, uintptr_t exit,
 BM_NORETURN void bm_litex_restart(const bm_litex_uart_t *uart, uintptr_t reset,
                                   uint32_t cycles);
 
-#endif  // BOARDS_COMMON_LITEX_LITEX_H_
+#endif  // BOARDS_GATES_LITEX_H_

@@ -46,7 +46,7 @@ def litex_described(*, name, soc, isa, title, stack_bytes, misa = "", reset_offs
         target_compatible_with = ["@platforms//os:none"],
         deps = [
             Label("//boards/common:counters"),
-            Label("//boards/common/litex"),
+            Label("//boards/gates:litex"),
             Label("//runtime_bm/hal:hal_api"),
             ":hart" if misa else Label("//boards/common:hart"),
         ],

@@ -18,7 +18,7 @@ def litex_port(*, name, simulator, bios):
     )
     py_binary(
         name = name,
-        srcs = [Label("//boards/common/litex:port.py")],
+        srcs = [Label("//boards/gates:port.py")],
         args = [
             "$(rootpath {}.simulator)".format(name),
             "$(rootpath {})".format(bios),
@@ -27,7 +27,7 @@ def litex_port(*, name, simulator, bios):
             bios,
             name + ".simulator",
         ],
-        main = Label("//boards/common/litex:port.py"),
+        main = Label("//boards/gates:port.py"),
         tags = ["manual"],
         deps = [Label("//tools:cli")],
     )

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from boards.common.litex import fpga
+from boards.gates import fpga
 
 ULX3S = Path("boards/litex_ulx3s/fpga.json")
 
