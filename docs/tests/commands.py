@@ -30,9 +30,10 @@ _PROGRAMS = {
     r"//boards:new": "boards/new.py",
     r"//tools/actions/remote:worker": "tools/actions/remote/worker.py",
     r"//models/world:measure": "models/world/measure.py",
-    r"//tools/coverage:coverage": "tools/coverage/coverage.py",
+    r"//tools/campaigns/suites:suites": "tools/campaigns/suites/suites.py",
+    r"//tools/campaigns/spread:spread": "tools/campaigns/spread/spread.py",
     r"//tools/campaigns/mutants:mutants": "tools/campaigns/mutants/mutants.py",
-    r"//tools/campaigns/(?!mutants)\w+:\w+": "tools/campaigns/campaign.py",
+    r"//tools/campaigns/(?!mutants|suites|spread)\w+:\w+": "tools/campaigns/campaign.py",
 }
 
 

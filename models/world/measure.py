@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import world_page
-from kit import Kit
+from tools.run.kit import Kit
 
 from bmc.report import Model
 from tools import cli
@@ -33,7 +33,7 @@ from tools.report import image_report, size
 from tools.report.files import load
 from tools.run import result
 
-_KIT = Path("tools/coverage/spike.json")
+_KIT = Path("models/world/spike.json")
 # Spike makes some 50 million instructions a second.
 _DEADLINE_SECONDS = 3600.0
 # Prints the allocations for a file. It may end the process.

@@ -21,7 +21,7 @@ import campaign
 import machines
 import parts
 from campaign import Budget, Result
-from kit import Kit
+from tools.run.kit import Kit
 from machines import Machine
 from parts import Region
 from rich.console import Console

@@ -13,7 +13,7 @@ import flips
 import machines
 import parts
 from campaign import Budget
-from kit import Kit
+from tools.run.kit import Kit
 from parts import Region
 
 from tools.actions.seal import seal

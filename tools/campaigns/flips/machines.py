@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
-from kit import Kit
+from tools.run.kit import Kit
 
 from tools.run import result
 

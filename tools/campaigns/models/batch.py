@@ -16,9 +16,10 @@ from typing import Any
 import torch
 from answers import UndecidedError, answers
 from graph import Graph
-from image import CALLS, Image, Ready, Verdict, failed, initial, mark, name
-from kit import Kit
+from image import CALLS, Image, Ready, Verdict, failed, initial, mark
+from tools.run.kit import Kit
 from program import Program
+from together import name
 
 from bmc.frontends import link, torch_export, torch_quantize
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import together
 from answers import Answers, UndecidedError
 from iree.compiler import ir
-from kit import Kit
+from tools.run.kit import Kit
 from program import Program
 
 from bmc import artifacts, golden, target, verify
@@ -70,13 +70,13 @@ class Image:
         verdicts = dict.fromkeys(self.functions, Verdict(RIGHT))
         for step in (self._host, self._tuned, *((self._plain,) if self.plain else ())):
 
-            def together(chosen: list[int], step: Any = step) -> list[Verdict]:
+            def run(chosen: list[int], step: Any = step) -> list[Verdict]:
                 with tempfile.TemporaryDirectory() as work:
                     found: list[Verdict] = step(self._link(chosen, Path(work)), Path(work))
                     return found
 
             left = [index for index, verdict in verdicts.items() if verdict.outcome == RIGHT]
-            verdicts |= judge(left, together)
+            verdicts |= together.judge(left, run, _VERDICTS)
         return verdicts
 
     def _host(self, model: ImportedModel, work: Path) -> list[Verdict]:
@@ -162,32 +162,6 @@ class Image:
         )
 
 
-def name(index: int) -> str:
-    """The name of a model's function."""
-    return f"g{index}"
-
-
-def judge(chosen: list[int], step: Callable[[list[int]], list[Verdict]]) -> dict[int, Verdict]:
-    """Judges models together, or without the one that makes the step fail, or in two halves."""
-    if not chosen:
-        return {}
-    try:
-        return dict(zip(chosen, step(chosen), strict=True))
-    except Exception as error:
-        if len(chosen) == 1:
-            return {chosen[0]: failed("compile", error)}
-        where = error.where if isinstance(error, BmcError) else ""
-        named = [index for index in chosen if name(index) == where]
-        first = named or chosen[: len(chosen) // 2]
-        second = [index for index in chosen if index not in first]
-        found = judge(first, step) | judge(second, step)
-        suspects = named or chosen
-        if all(found[index].outcome == RIGHT for index in suspects):
-            text = " ".join(str(error).split())
-            found[suspects[0]] = Verdict("wrong only beside others", True, text)
-        return found
-
-
 def mark(function: link.Function) -> None:
     """Makes the function's name the location of all its ops, so that error messages give it."""
     with ir.Context():
@@ -216,6 +190,13 @@ def failed(where: str, error: Exception) -> Verdict:
 def initial(ready: dict[int, Ready]) -> tuple[Any, ...]:
     """Returns the states of all models before their first call."""
     return tuple(state for model in ready.values() for state in model.program.initial())
+
+
+def _beside(error: Exception) -> Verdict:
+    return Verdict("wrong only beside others", True, " ".join(str(error).split()))
+
+
+_VERDICTS = together.Verdicts(Verdict(RIGHT), lambda error: failed("compile", error), _beside)
 
 
 class _RunError(Exception):

@@ -23,7 +23,7 @@ from campaign import Budget, Result
 from generate import generate
 from graph import Graph
 from image import Verdict
-from kit import Kit
+from tools.run.kit import Kit
 from log import Log
 from rich.console import Console
 

@@ -23,7 +23,7 @@ from campaign import Budget, Result
 from generate import generate
 from graph import Graph, Input, Node
 from image import RIGHT, Verdict
-from kit import Kit
+from tools.run.kit import Kit
 from log import Log
 from program import OPS, Program
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kit import Kit
+from tools.run.kit import Kit
 
 from bmc import artifacts, records, target
 from bmc.compile import CompileOptions, compile_model

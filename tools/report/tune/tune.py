@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from kit import Kit
+from tools.run.kit import Kit
 
 import bmc
 from bmc import artifacts

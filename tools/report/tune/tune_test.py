@@ -12,7 +12,7 @@ from typing import Any
 from unittest import mock
 
 from blank import blank
-from kit import Kit
+from tools.run.kit import Kit
 
 from bmc.kernels.schedule import gemm
 from bmc.kernels.tree.assembly import Kernel

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from op_case import OpCase
+from case import Case
 
 from bmc import spec
 from bmc.artifacts import ImportedModel
@@ -40,14 +40,14 @@ _SOME: dict[str, tuple[dict[str, Any], ...]] = {
 }
 
 
-def cases() -> Iterator[OpCase]:
+def cases() -> Iterator[Case]:
     """Yields a case for every setting of every layer."""
     for op, settings in _SOME.items():
         for setting in (*_ALL, *settings):
             ((key, value),) = setting.items()
             shown = value if isinstance(value, str) else str(value).replace("'", "")
             name = f"{op} ({key})" if key == "P" else f"{op} ({key}={shown})"
-            yield OpCase(name, key, functools.partial(_load, op, setting))
+            yield Case(op, "float", f"recurrent/{name}", functools.partial(_load, op, setting))
 
 
 def _load(op: str, setting: dict[str, Any], out: Path) -> ImportedModel:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import tflite_ops
+import tflite_table
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from subject import Subject
 
@@ -21,13 +21,13 @@ _KERNELS = (
 
 
 def subjects() -> Iterator[Subject]:
-    """Yields every op of the table of coverage that computes floats."""
-    for op, function in tflite_ops.OPS.items():
-        data, is_float = tflite_ops.convert(function)
+    """Yields every op of the table of the suite that computes floats."""
+    for op, function in tflite_table.OPS.items():
+        data, is_float = tflite_table.convert(function)
         if is_float:
             kind = op.partition(" (")[0]
             runners = [_runner(data, kernels) for kernels in _KERNELS]
-            yield Subject(kind, tflite_ops.IMAGE, tuple(filter(None, runners)))
+            yield Subject(kind, tflite_table.IMAGE, tuple(filter(None, runners)))
 
 
 def _runner(data: bytes, kernels: Any) -> Callable[[Array], Array] | None:

@@ -1,7 +1,7 @@
 """Measures how far a framework's own kernels are apart, op by op, for the default tolerances of its model files.
 
 example:
-  tools/bazel run //tools/coverage:spread -- --frontend onnx
+  tools/bazel run //tools/campaigns/spread -- --frontend onnx
 
 writes the framework's part of compiler/bmc/spread.json. An import reads its tolerance from there and measures nothing,
 because kernels depend on the CPU and imports must not.
