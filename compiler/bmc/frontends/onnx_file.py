@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,10 @@ from bmc.golden import Declared
 _RUNTIME_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |/\S+\.\w+:\d+ .*\) ")
 # The newest version of the IR that onnxruntime reads. What the next one of the pinned onnx adds are types.
 _RUNTIME_IR_VERSION = 13
+# What onnxruntime says of an op that it lacks for these element types.
+_MISSING = "Could not find an implementation"
+# The oldest opset that onnxruntime has all ops of.
+_RUNTIME_OPSET = 7
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,8 @@ class OnnxFile:
     def run(self, cases: tuple[spec.Case, ...]) -> tuple[spec.Case, ...]:
         """Returns onnxruntime's outputs, from one thread and without optimizations that change rounding.
 
+        Where onnxruntime lacks an op for an element type, the standard's reference evaluator computes them.
+
         Raises:
           BmcError: onnxruntime cannot run the model.
         """
@@ -90,15 +97,30 @@ class OnnxFile:
         names = [info.name for info in self.inputs]
         try:
             session = onnxruntime.InferenceSession(
-                self.model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+                _for_runtime(self.model).SerializeToString(),
+                options,
+                providers=["CPUExecutionProvider"],
             )
             results = [session.run(None, dict(zip(names, case, strict=True))) for case in cases]
         except Exception as error:  # onnxruntime has no base class of its own.
+            if _MISSING in str(error):
+                with contextlib.suppress(Exception):
+                    return self._by_reference(cases)
             raise BmcError(
                 "model-failed",
                 f"onnxruntime cannot run '{self.name}': {_runtime_reason(error)}",
             ) from None
         return tuple(tuple(result) for result in results)
+
+    def _by_reference(self, cases: tuple[spec.Case, ...]) -> tuple[spec.Case, ...]:
+        """Returns the outputs of the onnx package's own evaluator, which is slow and has more element types."""
+        from onnx.reference import ReferenceEvaluator
+
+        names = [info.name for info in self.inputs]
+        evaluator = ReferenceEvaluator(self.model)
+        return tuple(
+            tuple(evaluator.run(None, dict(zip(names, case, strict=True)))) for case in cases
+        )
 
 
 def load(path: Path) -> OnnxFile:
@@ -225,6 +247,17 @@ def _declared(value: Any, name: str) -> Declared:
         for d in tensor.shape.dim
     )
     return Declared(value.name, element, dims)
+
+
+def _for_runtime(model: Any) -> Any:
+    """Returns the model in an opset that onnxruntime knows, if onnx can convert it."""
+    from onnx import version_converter
+
+    if any(not opset.domain and 0 < opset.version < _RUNTIME_OPSET for opset in model.opset_import):
+        # What the converter has no rule for may run as it is, or onnxruntime says why not.
+        with contextlib.suppress(Exception):
+            return version_converter.convert_version(model, _RUNTIME_OPSET)
+    return model
 
 
 def _runtime_reason(error: Exception) -> str:

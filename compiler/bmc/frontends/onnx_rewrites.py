@@ -13,7 +13,10 @@
 - It computes Neg of integers in f32.
 - Its ReduceLogSumExp, Asinh and Acosh overflow (onnx_logarithms.py).
 - It computes powers of integers, and those of negative floats, in floats that have none (onnx_powers.py).
+- It gets average pools with dilations wrong, and the last windows of `ceil_mode` (onnx_averages.py).
 - It gets a QLinearConv wrong whose channels have scales of their own (onnx_channel_scales.py).
+- It knows only some modes of GridSample (onnx_grids.py).
+- It does not know all modes of Resize (onnx_resizes.py).
 - Others are in onnx_composites.py.
 """
 
@@ -26,12 +29,15 @@ import numpy as np
 from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import (
+    onnx_averages,
     onnx_channel_scales,
     onnx_clips,
     onnx_composites,
+    onnx_grids,
     onnx_logarithms,
     onnx_pads,
     onnx_powers,
+    onnx_resizes,
     onnx_spectra,
     onnx_unsigned,
 )
@@ -40,6 +46,8 @@ from bmc.frontends.onnx_graph import Graph, attributes, graphs_of, node_name, se
 _WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv")
 # Which of the inputs is the weight, if there is one.
 _WEIGHT = {"Conv": 1, "ConvInteger": 1, "QLinearConv": 3}
+# Each takes or leaves a node as it is in the file.
+_WHOLE = (onnx_averages.rewrite, onnx_grids.rewrite, onnx_resizes.rewrite)
 _RECURRENT = ("GRU", "LSTM", "RNN")
 
 
@@ -53,6 +61,8 @@ def _apply(graph: Graph) -> None:
         for inner in graphs_of(node):
             _apply(Graph(inner, graph))
         if node.domain in ("", "ai.onnx"):
+            if any(rewrite(graph, node) for rewrite in _WHOLE):
+                continue
             if node.op_type in _WINDOWS:
                 _crop(graph, node)
                 onnx_pads.pad(graph, node)

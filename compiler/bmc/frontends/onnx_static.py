@@ -14,6 +14,7 @@ from bmc.errors import BmcError
 from bmc.frontends import (
     onnx_classical,
     onnx_dynamic,
+    onnx_functions,
     onnx_halves,
     onnx_ifs,
     onnx_rewrites,
@@ -89,8 +90,9 @@ def updated(file: OnnxFile, inputs: tuple[TensorInfo, ...], *, fold: bool) -> An
     model = onnx.ModelProto()
     model.CopyFrom(file.inlined().model)
     errors.raise_first(random(model, file.name))
-    onnx_ifs.apply(model)
     _set_inputs(model.graph, inputs)
+    model = onnx_functions.expanded(model)
+    onnx_ifs.apply(model)
     if fold:
         model = _folded(model)
     if 0 < opset(model) < _OPSET:

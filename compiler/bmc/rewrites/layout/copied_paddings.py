@@ -18,6 +18,9 @@ from bmc.rewrites.context import Context
 def apply(module: Any, context: Context) -> None:
     """Puts a barrier behind every padding that is copied, and before one of an image in another shape."""
     for op in ir_util.all_of(module, names.PAD):
+        if not all(value.type.has_static_shape for value in (op.operands[0], op.results[0])):
+            # A barrier takes the sizes too; no kernel of bmc's own reads such an image.
+            continue
         maker = ir_util.definition(op.operands[0])
         if maker is not None and maker.name in names.RESHAPES:
             # IREE would pad the image before its axes change, which is a dispatch of its own.

@@ -58,6 +58,18 @@ class BordersTest(support.FolderTest):
         copied = Context(target.find(support.ISA), decisions=Decisions(copied=frozenset({shape})))
         self.assertEqual(self.barriers(context=copied), 1)
 
+    def test_an_image_of_a_size_that_only_the_target_knows_stays(self) -> None:
+        module = """util.func @main(%x: tensor<3x8xf32>, %size: index) -> tensor<?x8xf32> {
+          %c0 = arith.constant 0.0 : f32
+          %p = tensor.pad %x low[%size, 0] high[0, 0] {
+          ^bb0(%i: index, %j: index):
+            tensor.yield %c0 : f32
+          } : tensor<3x8xf32> to tensor<?x8xf32>
+          util.return %p : tensor<?x8xf32>
+        }
+        """
+        self.assertNotIn("barrier", support.rewritten(module, copied_paddings.apply))
+
     def test_an_image_in_another_shape(self) -> None:
         """Its axes change in no kernel, so the padding stays where the convolution reads it."""
         flat = _PADDED.replace("%x: tensor<8x8x16xf32>", "%flat: tensor<8x8x1x16xf32>").replace(
