@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 
 from bmc.errors import BmcError
+
+# Numbers of Core that say how many cycles an instruction takes; the others of it are no rates.
+_CYCLES = ("scalar", "issue")
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,11 @@ class Rate:
     def cycles(self, bits: float, elements: float) -> float:
         """Returns the cycles that the unit is busy with so many bits and elements."""
         return self.start + (bits / self.bits if self.bits else 0) + self.element * elements
+
+    @property
+    def halved(self) -> Rate:
+        """A unit half as fast."""
+        return replace(self, bits=self.bits / 2, element=2 * self.element, start=2 * self.start)
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,21 @@ class Core:
     source: str
     assumed: tuple[str, ...]
     rates: Mapping[str, Rate] = field(default_factory=dict)
+
+    def otherwise(self) -> dict[str, Core]:
+        """Returns what the core would be if what nobody measured were wrong, by what is other.
+
+        "no waits" does not wait for readers, and "halved" has rates that are half as high. Cores whose numbers were
+        measured have neither.
+        """
+        found = {}
+        if "waits_for_readers" in self.assumed:
+            found["no waits"] = replace(self, waits_for_readers=False)
+        cycles = {name: 2 * getattr(self, name) for name in _CYCLES if name in self.assumed}
+        slow = {kind: rate.halved for kind, rate in self.rates.items() if rate.assumed}
+        if cycles or slow:
+            found["halved"] = replace(self, rates={**self.rates, **slow}, **cycles)
+        return found
 
 
 def names() -> list[str]:

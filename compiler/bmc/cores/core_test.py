@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import unittest
 
 from bmc.cores import core as cores
@@ -32,6 +33,23 @@ class CoreTest(unittest.TestCase):
     def test_unknown(self) -> None:
         with self.assertRaisesRegex(BmcError, 'there is no core "../x60"; known are ara, .*x60'):
             cores.find("../x60")
+
+    def test_what_is_assumed_may_be_wrong(self) -> None:
+        """Only numbers that nobody measured change, and a core without such has no other way to be."""
+        x60 = cores.find("x60")
+        wrong = x60.otherwise()
+        self.assertEqual(set(wrong), {"no waits", "halved"})
+        self.assertEqual(
+            wrong["no waits"], dataclasses.replace(x60, waits_for_readers=False, rates=x60.rates)
+        )
+        halved = wrong["halved"]
+        self.assertEqual((halved.scalar, halved.issue), (2 * x60.scalar, x60.issue))
+        for kind, rate in x60.rates.items():
+            factor = 2 if rate.assumed else 1
+            self.assertAlmostEqual(
+                halved.rates[kind].cycles(1024, 32), factor * rate.cycles(1024, 32), msg=kind
+            )
+        self.assertEqual(cores.find("ara").otherwise(), {})
 
 
 class InstructionTest(unittest.TestCase):

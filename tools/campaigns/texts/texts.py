@@ -21,6 +21,7 @@ import unittest
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -33,7 +34,7 @@ from bmc.errors import BmcError
 from bmc.kernels.problem.problem import Problem
 from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.problem.scatter import Scatter
-from bmc.kernels.schedule import workgroups
+from bmc.kernels.schedule import fastest, workgroups
 from bmc.kernels.schedule import write as kernels
 from tools import cli
 
@@ -124,7 +125,9 @@ def texts(problem: Problem) -> Iterator[tuple[str, str]]:
         yield f"vlen{vlen}", kernel.text
         if isinstance(problem, Scatter):
             continue
-        pieces = workgroups.cut(problem, kernel, HARTS, write)
+        pieces = workgroups.cut(
+            problem, kernel, HARTS, write, partial(fastest.best, vlen=vlen, core=None)
+        )
         if pieces:
             yield f"vlen{vlen}.piece", pieces.kernel.text
             if pieces.smaller:

@@ -2,9 +2,10 @@
 
 examples:
   tools/bazel run //tools/report/bench -- mlp
-  tools/bazel run //tools/report/bench -- resnet8_int8 --vlen 128,256 --core spacemit-x60
+  tools/bazel run //tools/report/bench -- resnet8_int8 --vlen 256 --core x60
   tools/bazel run //tools/report/bench -- resnet8_int8 vww_int8 --harts 1,2,4
   tools/bazel run //tools/report/bench -- mlp_int8 --gates
+  tools/bazel run //tools/report/bench -- resnet8_int8 bert --cores
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from bmc import records
 from tools import console
 from tools.report import baseline
-from tools.report.bench import builds, gates, mca, page, several
+from tools.report.bench import builds, cores, gates, mca, page, several
+from tools.report.bench.core_cycles import ModelCycles
 from tools.report.bench.measured import Model
 from tools.report.report import Image
 
@@ -34,13 +37,18 @@ def main(args: list[str]) -> int:
     )
     parser.add_argument("--vlen", default="256", help="VLENs in bits, separated by commas")
     parser.add_argument(
-        "--core", default=mca.DEFAULT, help=f"whose cycles are modeled; default: {mca.DEFAULT}"
+        "--core", help="whose cycles are modeled; default: x280, and all of them with --cores"
     )
     parser.add_argument(
         "--harts", help="show the critical path on these numbers of harts instead: of 1, 2 and 4"
     )
     parser.add_argument(
         "--gates", action="store_true", help="show cycles on CPU designs in gates instead"
+    )
+    parser.add_argument(
+        "--cores",
+        action="store_true",
+        help="show modeled cycles of bmc's own kernels on cores instead, and what is lost without `bmc --core`",
     )
     parser.add_argument("--json", type=Path, help="file for all rows")
     parser.add_argument(
@@ -57,8 +65,10 @@ def main(args: list[str]) -> int:
             return _show_harts(options.models, _numbers(parser, "--harts", options.harts))
         if options.gates:
             return _show_gates(options.models)
+        if options.cores:
+            return _show_cores(options.models, options.core, options.json)
         vlens = _numbers(parser, "--vlen", options.vlen)
-        return _show(options.models, vlens, options.core, options.json)
+        return _show(options.models, vlens, _llvm_name(options.core), options.json)
     except (builds.BuildError, baseline.BaselineError) as error:
         console.complain("bench", error)
     return 1
@@ -68,6 +78,39 @@ def _numbers(parser: argparse.ArgumentParser, option: str, text: str) -> list[in
     if not all(part.isdecimal() for part in text.split(",")):
         parser.error(f"{option} {text} is no list of numbers")
     return [int(part) for part in text.split(",")]
+
+
+def _llvm_name(core: str | None) -> str:
+    """Returns what llvm-mca calls a core; raises BuildError if it has no model of it."""
+    if core is None:
+        return mca.DEFAULT
+    if core in mca.NAMES:
+        return mca.NAMES[core]
+    for name, known in mca.NAMES.items():
+        if core == known:
+            console.complain("bench", f"{core} is called {name} here, as in `bmc compile --core`")
+            return known
+    raise builds.BuildError(
+        f"llvm-mca has no model of a core '{core}'; it has {', '.join(mca.NAMES)}, and --cores all of bmc's"
+    )
+
+
+def _show_cores(names: list[str], core: str | None, out: Path | None) -> int:
+    """Shows modeled cycles of models on one core, or all."""
+    found = builds.results(builds.on_cores(names), tuple[ModelCycles, ...])
+    models = [model for image in found.values() for model in image]
+    known = {each.core for model in models for each in model.cores}
+    if core and core not in known:
+        raise builds.BuildError(f"there is no core '{core}'; there are {', '.join(sorted(known))}")
+    console.standard_output().print(*cores.tables(models, {core} if core else ()), sep="\n")
+    _write(models, out)
+    return 0
+
+
+def _write(models: Sequence[ModelCycles | Model], out: Path | None) -> None:
+    if out:
+        folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
+        (folder / out).write_text(json.dumps(records.encode(models), indent=1) + "\n")
 
 
 def _show_harts(names: list[str], counts: list[int]) -> int:
@@ -96,9 +139,7 @@ def _show(names: list[str], vlens: list[int], core: str, out: Path | None) -> in
     for model in models:
         screen.print(*page.table(model), "", sep="\n")
     screen.print(*page.ranking(models), sep="\n")
-    if out:
-        folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
-        (folder / out).write_text(json.dumps(records.encode(models), indent=1) + "\n")
+    _write(models, out)
     return 0
 
 

@@ -18,6 +18,8 @@ T = TypeVar("T")
 _BENCH = re.compile(r"^(?P<image>//[^:]*:(?P<name>.*))\.bench(?P<vlen>\d+)(\.(?P<core>[\w-]+))?$")
 # Of kernels for several harts.
 _VLEN = 256
+# Images that wildcards do not build, or not on Spike.
+_BERT = ("bert", "bert_int8", "bert_tiny")
 # An image's name says its board, which users leave out.
 _SUFFIX = "_rv64"
 # Of a measurement on a CPU design in gates whose ROM is slow; without it, that of a fast one.
@@ -74,6 +76,15 @@ def benches(names: Sequence[str], vlens: Sequence[int], core: str = mca.DEFAULT)
             raise BuildError(f"there is no model '{name}'; there are {some}")
         chosen += sorted(found)
     return chosen
+
+
+def on_cores(names: Sequence[str]) -> list[str]:
+    """Returns the labels of the modeled cycles of some images; names and errors are as in benches().
+
+    Without names, BERT is among them: its products are most of what a choice for a core gains.
+    """
+    found = benches(names, [_VLEN]) if names else benches((), [_VLEN]) + benches(_BERT, [_VLEN])
+    return sorted({_BENCH.sub(r"\g<image>.cores", label) for label in found})
 
 
 def on_harts(names: Sequence[str], counts: Sequence[int]) -> list[dict[int, str]]:

@@ -63,6 +63,23 @@ class BenchesTest(unittest.TestCase):
         ):
             benches(vlens=(256, 128), core="spacemit-x60")
 
+    def test_images_on_cores(self) -> None:
+        more = [
+            f"//models/bert:{name}_rv64.bench256" for name in ("bert", "bert_int8", "bert_tiny")
+        ]
+        every = [*LABELS, *OTHER_CORE, *more]
+        small = [*LABELS, *OTHER_CORE, *more[:1]]
+
+        def query(expression: str) -> list[str]:
+            return small if "large" in expression else every
+
+        with mock.patch.object(builds, "query", query):
+            self.assertEqual(builds.on_cores(["mlp"]), ["//models/mlp:mlp_rv64.cores"])
+            images = [label.replace(".bench256", ".cores") for label in (*LABELS[1::2], *more)]
+            self.assertEqual(builds.on_cores([]), sorted(images))
+            with self.assertRaisesRegex(builds.BuildError, "no model 'nest'"):
+                builds.on_cores(["nest"])
+
     def test_images_for_several_harts(self) -> None:
         reports = ["//models/mlp:mlp_rv64.harts2.report", "//models/mlp:mlp_rv64.harts4.report"]
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from tools.report.bench import code
 
-# Its model is in LLVM 19, which builds the models.
-DEFAULT = "sifive-x280"
+# What llvm-mca calls the cores of compiler/bmc/cores that it knows. LLVM 19, which builds the models, knows the X280.
+NAMES = {"x280": "sifive-x280", "x60": "spacemit-x60"}
+DEFAULT = NAMES["x280"]
 _ITERATIONS = 100
 _TARGET = re.compile(r"\b0x[0-9a-f]+ <[^>]*>\s*$|\b0x[0-9a-f]+\s*$")
 _JUMPS = re.compile(r"^(b\w+|j|jal|call|tail)$")

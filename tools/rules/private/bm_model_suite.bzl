@@ -52,7 +52,7 @@ def bm_model_suite(
     tests: runs in every environment that agree bit for bit, one run on the host, a negative control for
     each model, the baseline.
     `<name>.harts<N>` is an image for 2 or 4 harts, `<name>.harts<N>.report` and `.view` show what each of them does.
-    `<name>.bench<VLEN>` has what `tools/bazel run //tools/report/bench` shows.
+    `<name>.bench<VLEN>` has what `tools/bazel run //tools/report/bench` shows, and `<name>.cores` what it shows with `--cores`.
     `<name>.tune` searches for faster kernels (`docs/how-to/tune-a-model.md`).
     `<name>.validate` compares the model with its framework on your own data, in QEMU or on a board;
     `<name>.spike.validate` and `<name>.host.validate` do so elsewhere, `<name>.probe.validate` on a board with a

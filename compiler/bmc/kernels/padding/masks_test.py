@@ -6,12 +6,15 @@ import contextlib
 import re
 import unittest
 from dataclasses import replace
+from functools import partial
 
+import numpy as np
 from kernel_case import KernelCase
 from products import operands, padded_planes
 
 from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.schedule import gemm
+from bmc.kernels.schedule.choice import Choice
 
 
 class MasksTest(KernelCase):
@@ -63,6 +66,25 @@ class MasksTest(KernelCase):
         inner = (executed(18) - executed(10)) / 4
         outer = (executed(10) - 3 * inner) / 2
         self.assertLess(inner, 0.95 * outer)
+
+    def test_masked_loads_take_groups_in_turn(self) -> None:
+        """Each group holds the pad value before a load with another mask."""
+        for dtype, value in (("f32", 0), ("i8", -3)):
+            product = padded_planes((16, 20), 6, 4, dtype, value=value)
+            choice = Choice(loads=2, lmul=4, widens=False)
+            self.agrees(product, write=partial(gemm.write, choice=choice))
+            kernel = gemm.write(product, 256, choice)
+            wide = "vle32.v" if dtype == "f32" else "vsext.vf2"
+            groups = set(re.findall(rf"^{wide} (v\d+), .*v0\.t$", kernel.text, re.MULTILINE))
+            self.assertEqual(len(groups), 2)
+            # A group that keeps what was loaded with the mask before: something as long sets the other one twice.
+            kept, other = sorted(groups)
+            stale = re.sub(rf"^(vmv\.v\.[ix]) {kept},", rf"\1 {other},", kernel.text, flags=re.M)
+            self.assertNotEqual(stale, kernel.text)
+            data = operands(product)
+            right, _ = self.run_kernel(kernel, data, 256)
+            wrong, _ = self.run_kernel(replace(kernel, text=stale), data, 256)
+            self.assertFalse(np.array_equal(right, wrong))
 
     def test_without_masks_lanes_read_other_lines(self) -> None:
         product = padded_planes((16, 20), 6, 4, "i8", value=-3)

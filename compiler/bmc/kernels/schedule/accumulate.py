@@ -270,11 +270,13 @@ class Accumulate:
         pointers.moved.move(out, first, -first.extent)
 
     def _mask(self, masks: Masks, pointers: _Pointers) -> None:
-        """Emits the load of the next mask into v0, and sets the group of `b` to the pad value for masked-off lanes."""
-        out, block, wide = self._out, pointers.block, pointers.operand.loads[0].wide
+        """Emits the load of the next mask into v0, and sets the groups of `b` to the pad value for masked-off lanes."""
+        out, block = self._out, pointers.block
         out.emit(rvv.load_mask("v0", block.masks))
         out.add(block.masks, masks.slot)
-        out.emit(rvv.splat(wide, block.pad_value) if block.pad_value else rvv.zeros(wide))
+        for load in pointers.operand.loads:
+            pad_value, wide = block.pad_value, load.wide
+            out.emit(rvv.splat(wide, pad_value) if pad_value else rvv.zeros(wide))
 
     def groups(self, lmul: int) -> int:
         """Returns how many groups of `lmul` registers must be left for operands."""

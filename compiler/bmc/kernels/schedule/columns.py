@@ -79,8 +79,7 @@ class Columns:
         """Takes the groups for loads whose accumulators have `lmul` registers: for up to `most` loads in turn."""
         mask = [vectors.take(1, lowest=True)] if self._has_masks else []
         loads = [self._take_one(vectors, lmul)]
-        # Masked loads keep the pad value in one group.
-        while len(loads) < most and not mask:
+        while len(loads) < most:
             trial = vectors.copy()
             try:
                 self._take_one(trial, lmul)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -39,19 +39,33 @@ def write(
     """
     if replace(choice, lanes=None) != DEFAULT:
         return gemm.write(product, vlen, choice)
-    more = _MORE if core is None else math.inf
-    kernels = list(_kernels(product, vlen, choice, more))
-    fewest = min(kernel.executed for kernel in kernels)
-    kernels = [kernel for kernel in kernels if kernel.executed <= more * fewest]
-    if len(kernels) == 1:
-        return kernels[0]
+    return best(list(kernels(product, vlen, choice, _more(core))), vlen, core)
+
+
+def best(found: Sequence[Kernel], vlen: int, core: Core | None) -> Kernel:
+    """Returns the kernel with the fewest cycles, the first one of several; arguments as in write()."""
+    fewest = min(kernel.executed for kernel in found)
+    found = [kernel for kernel in found if kernel.executed <= _more(core) * fewest]
+    if len(found) == 1:
+        return found[0]
+    return min(found, key=lambda kernel: cycles_of(kernel, vlen, core))
+
+
+def cycles_of(kernel: Kernel, vlen: int, core: Core | None) -> float:
+    """Returns the cycles of a kernel for harts with a VLEN of at least `vlen` bits; `core` as in write()."""
     judge = core or cores.find(_GENERIC)
     # Such a kernel runs on harts with longer vectors only.
-    judge = replace(judge, vlen=max(judge.vlen, vlen))
-    return min(kernels, key=lambda kernel: cycles.of_kernel(kernel.nodes, judge))
+    return cycles.of_kernel(kernel.nodes, replace(judge, vlen=max(judge.vlen, vlen)))
 
 
-def _kernels(product: Product, vlen: int, choice: Choice, more: float) -> Iterator[Kernel]:
+def _more(core: Core | None) -> float:
+    """Returns how many times the fewest instructions a kernel may execute."""
+    return _MORE if core is None else math.inf
+
+
+def kernels(
+    product: Product, vlen: int, choice: Choice = DEFAULT, more: float = math.inf
+) -> Iterator[Kernel]:
     """Yields the kernels to choose from, the one of GEMM with the fewest instructions first.
 
     Those that surely execute over `more` times as many are left out.

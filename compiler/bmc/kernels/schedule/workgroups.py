@@ -7,7 +7,7 @@ number of pieces, some pieces have one iteration more, and there are two kernels
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
@@ -86,15 +86,20 @@ class Workgroups:
 
 
 def cut(
-    whole: Whole, kernel: Kernel, harts: int, write: Callable[[Any], Kernel]
+    whole: Whole,
+    kernel: Kernel,
+    harts: int,
+    write: Callable[[Any], Kernel],
+    best: Callable[[Sequence[Kernel]], Kernel],
 ) -> Workgroups | None:
-    """Returns the pieces whose largest one executes the fewest instructions; None if it is not worth cutting.
+    """Returns the pieces whose largest one is the best; None if it is not worth cutting.
 
     Args:
       whole: the problem.
       kernel: the kernel of the whole problem.
       harts: number of harts; there are at most as many pieces.
       write: writes the kernel of a piece, or raises Unsupported.
+      best: chooses between kernels, of which there is at least one.
     """
     most = kernel.executed - _WORKGROUP_COST
     found = []
@@ -103,9 +108,12 @@ def cut(
             largest = _piece(whole, cuts, write, [cut.largest for cut in cuts])
             if largest.executed < most:
                 found.append((largest, cuts))
-    for largest, cuts in sorted(found, key=lambda each: each[0].executed):
+    while found:
+        chosen = best([largest for largest, _ in found])
+        largest, cuts = next(each for each in found if each[0] is chosen)
         with suppress(Unsupported):
             return _with_smaller(whole, cuts, write, largest)
+        found.remove((largest, cuts))
     return None
 
 

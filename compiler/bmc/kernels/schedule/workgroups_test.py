@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product as every
 from typing import Any
 
@@ -50,6 +51,32 @@ func.func @f(%to_x: memref<6x20xf32>, %to_y: memref<20x6xf32>) {
   return
 }
 """
+
+
+_FASTEST = partial(fastest.best, vlen=_VLEN, core=None)
+
+
+def _fewest(kernels: Sequence[Kernel]) -> Kernel:
+    return min(kernels, key=lambda kernel: kernel.executed)
+
+
+def cut(
+    whole: Any,
+    harts: int,
+    best: Callable[[Sequence[Kernel]], Kernel] = _FASTEST,
+    parts: list[Any] | None = None,
+    refused: Any = None,
+) -> Workgroups | None:
+    """Cuts a product, but into no piece that is `refused`; appends the pieces that are written to `parts`."""
+
+    def write(part: Any) -> Kernel:
+        if part == refused:
+            raise Unsupported("such a piece")
+        if parts is not None:
+            parts.append(part)
+        return fastest.write(part, _VLEN)
+
+    return workgroups.cut(whole, fastest.write(whole, _VLEN), harts, write, best)
 
 
 class SharesTest(unittest.TestCase):
@@ -177,18 +204,33 @@ class SharesTest(unittest.TestCase):
                     data.append(generator.integers(-100, 100, size).astype(np.float32))
                 self.assertGreater(self.agrees(whole, write, data, skipped=RESULT), 1)
 
-    def test_the_largest_piece_is_as_small_as_can_be(self) -> None:
-        def cut(whole: Any, harts: int) -> Workgroups | None:
-            kernel = fastest.write(whole, _VLEN)
-            return workgroups.cut(whole, kernel, harts, lambda part: fastest.write(part, _VLEN))
+    def test_the_largest_piece_takes_the_fewest_cycles(self) -> None:
+        whole = convolution(7, 64, 64)
+        short, fast = cut(whole, 4, _fewest), cut(whole, 4)
+        assert short is not None and fast is not None
+        self.assertLess(short.kernel.executed, fast.kernel.executed)
+        self.assertLessEqual(fast.kernel.executed, 1.15 * short.kernel.executed)
+        taken = [fastest.cycles_of(each.kernel, _VLEN, None) for each in (short, fast)]
+        self.assertLess(taken[1], 0.85 * taken[0])
 
+    def test_without_smaller_pieces_another_way_is_taken(self) -> None:
+        whole = convolution(7, 64, 64)
+        parts: list[Any] = []
+        first = cut(whole, 4, _fewest, parts)
+        assert first is not None and first.smaller is not None
+        # The one that is written last.
+        found = cut(whole, 4, _fewest, [], refused=parts[-1])
+        assert found is not None
+        self.assertNotEqual(found.cuts, first.cuts)
+
+    def test_the_largest_piece_is_as_small_as_can_be(self) -> None:
         whole = matmul(96, 64, 64)
         found = cut(whole, 4)
         assert found is not None
         self.assertEqual((found.workgroups, found.smaller), (4, None))
         self.assertLess(found.kernel.executed, 0.27 * fastest.write(whole, _VLEN).executed)
         # Seven lines are no four pieces: two loops are cut instead.
-        found = cut(convolution(7, 64, 64), 4)
+        found = cut(convolution(7, 64, 64), 4, _fewest)
         assert found is not None
         self.assertLess(
             found.kernel.executed, 0.3 * fastest.write(convolution(7, 64, 64), _VLEN).executed

@@ -76,7 +76,7 @@ def apply(module: Any, context: Context) -> None:
                 raise _refused(config, entry, context, reason) from None
             (padded if pads else kept).update(shapes)
             # Where it has none in 8 bits either, the padding may be what is in the way.
-            if entry is None and not (pads and _narrow_cost(function, context) is None):
+            if entry is None and not (pads and _narrow(function, context) is None):
                 wide |= shapes & context.wide
             halves |= shapes & context.extended if entry is None else set()
         else:
@@ -114,16 +114,16 @@ def apply(module: Any, context: Context) -> None:
 
 
 def is_better_narrow(function: ir_util.Op, context: Context, kernel: Kernel) -> bool:
-    """Whether a kernel would take fewer instructions with weights in 8 bits, as where its lanes are pixels then."""
-    cost = _narrow_cost(function, context)
-    return cost is not None and cost < kernel.executed
+    """Whether a kernel would take fewer cycles with weights in 8 bits, as where its lanes are pixels then."""
+    narrow, vlen = _narrow(function, context), context.target.vlen_bits
+    return narrow is not None and fastest.best((kernel, narrow), vlen, context.core) is narrow
 
 
-def _narrow_cost(function: ir_util.Op, context: Context) -> int | None:
-    """Returns the instructions of a kernel that reads weights in 8 bits, None if there is none."""
+def _narrow(function: ir_util.Op, context: Context) -> Kernel | None:
+    """Returns a kernel that reads weights in 8 bits, None if there is none."""
     try:
         product = read_product(function, narrow=True).product
-        return fastest.write(product, context.target.vlen_bits, core=context.core).executed
+        return fastest.write(product, context.target.vlen_bits, core=context.core)
     except Unsupported:
         return None
 
@@ -186,7 +186,11 @@ def _shared(found: _Found, kernel: Kernel, choice: Choice, harts: int) -> Kernel
     if harts == 1 or isinstance(found.problem, Scatter):
         return kernel
     pieces = workgroups.cut(
-        found.problem, kernel, harts, lambda piece: found.write_piece(piece, choice)
+        found.problem,
+        kernel,
+        harts,
+        lambda piece: found.write_piece(piece, choice),
+        lambda kernels: fastest.best(kernels, found.target.vlen_bits, found.core),
     )
     return pieces or kernel
 
