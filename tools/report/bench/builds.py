@@ -81,8 +81,8 @@ def benches(names: Sequence[str], vlens: Sequence[int], core: str = mca.DEFAULT)
 def on_cores(names: Sequence[str]) -> list[str]:
     """Returns the labels of the modeled cycles of some images; names and errors are as in benches().
 
-    Without names, they are those that a baseline holds, as far as they have vectors of 64-bit harts, and `bert_tiny`, which
-    is large, and most of whose cycles are products as well.
+    Without names, they are those that a baseline holds, as far as they have vectors of 64-bit harts, and `bert_tiny`,
+    which is large, and most of whose cycles are products as well.
     """
     found = benches(names or [_LARGE], [_VLEN])
     if not names:
