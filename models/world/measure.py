@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import world_page
-from tools.run.kit import Kit
 
 from bmc.report import Model
 from tools import cli
 from tools.report import image_report, size
 from tools.report.files import load
 from tools.run import result
+from tools.run.kit import Kit
 
 _KIT = Path("models/world/spike.json")
 # Spike makes some 50 million instructions a second.

@@ -42,8 +42,8 @@ class AveragesTest(support.ModelFileTest):
 
     def test_without_it_iree_is_wrong(self) -> None:
         # If this fails, IREE does it itself, and the rewrite can go.
-        others = tuple(each for each in onnx_rewrites._WHOLE if each != onnx_averages.rewrite)
-        with mock.patch.object(onnx_rewrites, "_WHOLE", others):
+        others = tuple(each for each in onnx_rewrites.WHOLE if each != onnx_averages.rewrite)
+        with mock.patch.object(onnx_rewrites, "WHOLE", others):
             self.rejects("import-disagrees", "output", data=_model(), cases=_CASES)
 
 

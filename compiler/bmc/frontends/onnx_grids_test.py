@@ -47,8 +47,8 @@ class GridsTest(support.ModelFileTest):
 
     def test_without_it_iree_refuses(self) -> None:
         # If this fails, IREE does it itself, and the rewrite can go.
-        others = tuple(each for each in onnx_rewrites._WHOLE if each != onnx_grids.rewrite)
-        with mock.patch.object(onnx_rewrites, "_WHOLE", others):
+        others = tuple(each for each in onnx_rewrites.WHOLE if each != onnx_grids.rewrite)
+        with mock.patch.object(onnx_rewrites, "WHOLE", others):
             self.rejects("op-rejected", "'GridSample'", data=_model(), cases=_CASES)
 
 

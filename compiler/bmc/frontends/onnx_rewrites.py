@@ -47,7 +47,7 @@ _WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearC
 # Which of the inputs is the weight, if there is one.
 _WEIGHT = {"Conv": 1, "ConvInteger": 1, "QLinearConv": 3}
 # Each takes or leaves a node as it is in the file.
-_WHOLE = (onnx_averages.rewrite, onnx_grids.rewrite, onnx_resizes.rewrite)
+WHOLE = (onnx_averages.rewrite, onnx_grids.rewrite, onnx_resizes.rewrite)
 _RECURRENT = ("GRU", "LSTM", "RNN")
 
 
@@ -61,7 +61,7 @@ def _apply(graph: Graph) -> None:
         for inner in graphs_of(node):
             _apply(Graph(inner, graph))
         if node.domain in ("", "ai.onnx"):
-            if any(rewrite(graph, node) for rewrite in _WHOLE):
+            if any(rewrite(graph, node) for rewrite in WHOLE):
                 continue
             if node.op_type in _WINDOWS:
                 _crop(graph, node)

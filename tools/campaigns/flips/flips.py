@@ -21,7 +21,6 @@ import campaign
 import machines
 import parts
 from campaign import Budget, Result
-from tools.run.kit import Kit
 from machines import Machine
 from parts import Region
 from rich.console import Console
@@ -29,6 +28,7 @@ from rich.console import Console
 from tools import cli
 from tools.run import result
 from tools.run.decode_status import decode
+from tools.run.kit import Kit
 
 REFUSED = "refused by its check"
 OTHERWISE = "refused by another check"

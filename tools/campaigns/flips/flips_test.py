@@ -13,11 +13,11 @@ import flips
 import machines
 import parts
 from campaign import Budget
-from tools.run.kit import Kit
 from parts import Region
 
 from tools.actions.seal import seal
 from tools.run import result
+from tools.run.kit import Kit
 
 _IMAGE = Path(os.environ["IMAGE"])
 

@@ -8,9 +8,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.run.kit import Kit
-
 from tools.run import result
+from tools.run.kit import Kit
 
 # Where the campaign and its test find the commands of the emulators, and which two they use.
 KIT = Path("tools/campaigns/models/spike.json")

@@ -17,11 +17,11 @@ import torch
 from answers import UndecidedError, answers
 from graph import Graph
 from image import CALLS, Image, Ready, Verdict, failed, initial, mark
-from tools.run.kit import Kit
 from program import Program
 from together import name
 
 from bmc.frontends import link, torch_export, torch_quantize
+from tools.run.kit import Kit
 
 # Inputs on which a model is tried until its answer does not depend on roundings.
 _TRIES = 5

@@ -15,7 +15,6 @@ from typing import Any
 import together
 from answers import Answers, UndecidedError
 from iree.compiler import ir
-from tools.run.kit import Kit
 from program import Program
 
 from bmc import artifacts, golden, target, verify
@@ -25,6 +24,7 @@ from bmc.errors import BmcError
 from bmc.frontends import link
 from bmc.ir import ir_util
 from tools.run import result
+from tools.run.kit import Kit
 
 RIGHT = "right"
 CALLS = 2

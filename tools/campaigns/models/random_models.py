@@ -23,12 +23,12 @@ from campaign import Budget, Result
 from generate import generate
 from graph import Graph
 from image import Verdict
-from tools.run.kit import Kit
 from log import Log
 from rich.console import Console
 
 from bmc import arithmetic
 from tools import cli
+from tools.run.kit import Kit
 
 _KIT = Path("tools/campaigns/models/spike.json")
 # At full length.

@@ -23,7 +23,6 @@ from campaign import Budget, Result
 from generate import generate
 from graph import Graph, Input, Node
 from image import RIGHT, Verdict
-from tools.run.kit import Kit
 from log import Log
 from program import OPS, Program
 
@@ -31,6 +30,7 @@ from bmc import spec
 from bmc.errors import BmcError
 from bmc.frontends import link
 from bmc.iree.tool import IreeTool
+from tools.run.kit import Kit
 
 _KIT = Path("tools/campaigns/models/spike.json")
 _LINEAR = Graph(

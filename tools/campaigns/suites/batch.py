@@ -14,7 +14,6 @@ from pathlib import Path
 import together
 from case import Case, Outcome, OutsideError, Verdict
 from iree.compiler import ir
-from tools.run.kit import Kit
 
 from bmc import artifacts, conditioning, golden, target, verify
 from bmc.artifacts import GoldenCall, ImportedModel, Signature
@@ -22,6 +21,7 @@ from bmc.compile import CompileOptions, compile_model
 from bmc.errors import BmcError
 from bmc.ir import ir_util
 from tools.run import result
+from tools.run.kit import Kit
 
 _RIGHT = Verdict(Outcome.RIGHT)
 # What the ISA lacks is no verdict on a case that another ISA computes.

@@ -24,11 +24,11 @@ import page
 import workers
 from batch import Judge
 from case import Case, Outcome, Verdict
-from tools.run.kit import Kit
 from lists import Row
 
 from bmc import arithmetic
 from tools import cli
+from tools.run.kit import Kit
 
 _LISTS = Path("tools/campaigns/suites/lists")
 _KITS = (

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.run.kit import Kit
-
 from bmc import artifacts, records, target
 from bmc.compile import CompileOptions, compile_model
 from bmc.cores import core as cores
@@ -19,6 +17,7 @@ from bmc.cores.core import Core
 from bmc.report import Model
 from tools.report.bench import mca, measure, measured
 from tools.report.tune.variants import Group
+from tools.run.kit import Kit
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tools.run.kit import Kit
-
 import bmc
 from bmc import artifacts
 from bmc.errors import BmcError
@@ -26,6 +24,7 @@ from tools import console
 from tools.report.image_report import SizeError
 from tools.report.tune import page, search, store
 from tools.report.tune.trial import Bench
+from tools.run.kit import Kit
 
 
 def main(args: list[str]) -> int:

@@ -12,7 +12,6 @@ from typing import Any
 from unittest import mock
 
 from blank import blank
-from tools.run.kit import Kit
 
 from bmc.kernels.schedule import gemm
 from bmc.kernels.tree.assembly import Kernel
@@ -21,6 +20,7 @@ from tools.report.tune import page, search, variants
 from tools.report.tune.store import Store
 from tools.report.tune.trial import Bench, Cost
 from tools.report.tune.variants import DEFAULT, Group
+from tools.run.kit import Kit
 
 # What bm_tune recorded is beside its program.
 _SESSION = Path(os.environ["TUNE"]).with_suffix(".json")
