@@ -76,7 +76,7 @@ class Image:
                     return found
 
             left = [index for index, verdict in verdicts.items() if verdict.outcome == RIGHT]
-            verdicts |= together.judge(left, run, _VERDICTS)
+            verdicts |= together.judge(left, run, VERDICTS)
         return verdicts
 
     def _host(self, model: ImportedModel, work: Path) -> list[Verdict]:
@@ -196,7 +196,7 @@ def _beside(error: Exception) -> Verdict:
     return Verdict("wrong only beside others", True, " ".join(str(error).split()))
 
 
-_VERDICTS = together.Verdicts(Verdict(RIGHT), lambda error: failed("compile", error), _beside)
+VERDICTS = together.Verdicts(Verdict(RIGHT), lambda error: failed("compile", error), _beside)
 
 
 class _RunError(Exception):

@@ -16,6 +16,7 @@ import graph
 import image
 import random_models
 import reduce
+import together
 import torch
 import workers
 from answers import UndecidedError, answers
@@ -249,7 +250,7 @@ class ImageTest(unittest.TestCase):
                 raise error
             return [Verdict(RIGHT)] * len(chosen)
 
-        found = image.judge([*range(8)], step)
+        found = together.judge([*range(8)], step, image.VERDICTS)
         return {number: verdict.outcome for number, verdict in found.items()}
 
     def test_a_model_that_an_error_names_is_left_out(self) -> None:

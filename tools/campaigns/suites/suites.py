@@ -14,29 +14,17 @@ import importlib.metadata
 import os
 import random
 import sys
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 
+import harness
 import lists
 import page
-import workers
-from batch import Judge
-from case import Case, Outcome, Verdict
+from case import Outcome
 from lists import Row
 
 from bmc import arithmetic
 from tools import cli
-from tools.run.kit import Kit
-
-_LISTS = Path("tools/campaigns/suites/lists")
-_KITS = (
-    Path("tools/campaigns/suites/vector.json"),
-    Path("tools/campaigns/suites/scalar.json"),
-)
-_BATCH = 60
-_DEADLINE_SECONDS = 1800.0
 
 
 @cli.program("suites", __doc__)
@@ -69,11 +57,13 @@ def main(parser: cli.Parser, argv: list[str]) -> int:
         if (not options.op or case.op in options.op)
         and (not options.case or case.name in options.case)
     ]
+    if not chosen:
+        raise cli.UserError(f"the suite {options.suite} has no such case")
     if options.sample:
         chosen = random.Random(options.seed).sample(chosen, min(options.sample, len(chosen)))
     left = [case for case in chosen if case.name not in before]
     counts: Counter[str] = Counter()
-    for rows in run(left, module.enter, options.jobs):
+    for rows in harness.run(left, module.enter, options.jobs):
         if options.log:
             lists.add(options.log, rows)
         for row in rows:
@@ -87,16 +77,13 @@ def main(parser: cli.Parser, argv: list[str]) -> int:
     return 0
 
 
-def list_of(suite: str) -> Path:
-    """The committed list of a suite, in the runfiles."""
-    return _LISTS / f"{suite}.txt"
-
-
 def _write(suite: str, rows: Iterable[Row]) -> None:
     """Writes the list of a suite, and the page from all lists."""
     folder = cli.workspace()
-    lists.write(folder / list_of(suite), rows)
-    found = {name: list(lists.read(folder / list_of(name)).values()) for name in page.TITLES}
+    lists.write(folder / harness.list_of(suite), rows)
+    found = {
+        name: list(lists.read(folder / harness.list_of(name)).values()) for name in page.TITLES
+    }
     versions = {
         name: ", ".join(
             f"{each} {importlib.metadata.version(each)}" for each in page.PACKAGES[name]
@@ -105,38 +92,6 @@ def _write(suite: str, rows: Iterable[Row]) -> None:
     }
     text = page.page({name: rows for name, rows in found.items() if rows}, versions)
     (folder / "docs/coverage.md").write_text(text, encoding="utf-8")
-
-
-def run(cases: Sequence[Case], enter: Callable[[], None], jobs: int) -> Iterator[list[Row]]:
-    """Yields the cases with their verdicts, those of a batch at a time."""
-    with tempfile.TemporaryDirectory() as root:
-        kits = []
-        for path in _KITS:
-            folder = Path(root, path.stem)
-            folder.mkdir()
-            kits.append(Kit.load(path, folder))
-        judge = Judge(tuple(kits))
-
-        def work(batch: tuple[Case, ...]) -> list[Verdict]:
-            enter()
-            return judge.check(batch)
-
-        alone: list[tuple[Case, ...]] = []
-        small = [case for case in cases if not case.large]
-        batches = [tuple(small[i : i + _BATCH]) for i in range(0, len(small), _BATCH)]
-        batches += [(case,) for case in cases if case.large]
-        for done in workers.run(batches, work, jobs=jobs, deadline_seconds=_DEADLINE_SECONDS):
-            if done.answer is None:
-                alone += [(case,) for case in done.task]
-            else:
-                yield [
-                    Row.of(case, verdict)
-                    for case, verdict in zip(done.task, done.answer, strict=True)
-                ]
-        for done in workers.run(alone, work, jobs=jobs, deadline_seconds=_DEADLINE_SECONDS):
-            (case,) = done.task
-            (verdict,) = done.answer or [Verdict(Outcome.CRASH, done.died)]
-            yield [Row.of(case, verdict)]
 
 
 if __name__ == "__main__":

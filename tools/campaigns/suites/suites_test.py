@@ -9,8 +9,8 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
+import harness
 import lists
-import suites
 from case import Case, Outcome
 
 from bmc.artifacts import ImportedModel
@@ -46,14 +46,14 @@ class SampleTest(unittest.TestCase):
     def test_a_sample_is_as_right_as_the_list_says(self) -> None:
         suite = os.environ["SUITE"]
         module = importlib.import_module(f"{suite}_suite")
-        listed = lists.read(suites.list_of(suite))
+        listed = lists.read(harness.list_of(suite))
         found = {case.name: case for case in module.cases()}
         names = _names(suite, sorted(listed))
         chosen = [found[name] for name in names]
         right = next(case for case in chosen if listed[case.name].verdict.outcome is Outcome.RIGHT)
         rows = {
             row.name: row
-            for batch in suites.run([*chosen, _made_wrong(right)], module.enter, jobs=1)
+            for batch in harness.run([*chosen, _made_wrong(right)], module.enter, jobs=1)
             for row in batch
         }
         caught = rows.pop(f"{right.name} made wrong").verdict
