@@ -22,6 +22,7 @@ def rewrite(graph: Graph, node: Any) -> bool:
     if (
         image is None
         or made is None
+        or 0 in made
         or given.get("auto_pad", b"NOTSET") not in (b"NOTSET", b"VALID")
     ):
         return False

@@ -7,6 +7,7 @@ from typing import Any
 from bmc.frontends.onnx_graph import nodes_within
 
 _OPS = frozenset({"AffineGrid", "Attention", "CenterCropPad", "RotaryEmbedding", "SwiGLU", "Swish"})
+_STANDARD = ("", "ai.onnx")
 # The domain of functions while they are inlined.
 _DOMAIN = "defined"
 
@@ -29,15 +30,17 @@ def expanded(model: Any) -> Any:
 
 
 def _is_defined(node: Any) -> bool:
-    return node.domain in ("", "ai.onnx") and node.op_type in _OPS
+    return node.domain in _STANDARD and node.op_type in _OPS
 
 
 def _define(model: Any, node: Any, types: dict[str, Any]) -> None:
-    """Adds the op's function to the model, and makes the node a call of it."""
+    """Adds the op's function to the model, and makes the node a call of it, if the types of its inputs are known."""
     import onnx
 
-    version = next(opset.version for opset in model.opset_import if not opset.domain)
+    version = max(each.version for each in model.opset_import if each.domain in _STANDARD)
     schema = onnx.defs.get_schema(node.op_type, version, "")
+    if not all(name in types for name in node.input if name):
+        return  # It is in a branch or body, of which no shapes are inferred.
     if schema.has_context_dependent_function:
         given = [types[name].SerializeToString() if name else b"" for name in node.input]
         data = schema.get_context_dependent_function(node.SerializeToString(), given)

@@ -68,6 +68,23 @@ class FunctionsTest(support.ModelFileTest):
         with mock.patch.object(onnx_functions, "expanded", side_effect=lambda model: model):
             self.rejects("op-rejected", "'Attention'", data=_model(), cases=_CASES)
 
+    def test_one_in_a_branch_stays(self) -> None:
+        make, info = helper.make_node, helper.make_tensor_value_info
+        shape = [2, 3, 4, 8]
+        bodies = [
+            helper.make_graph(
+                [make(op, ["x"] * count, ["b"])], op, [], [info("b", TensorProto.FLOAT, shape)]
+            )
+            for op, count in (("Attention", 3), ("Neg", 1))
+        ]
+        node = make("If", ["c"], ["y"], then_branch=bodies[0], else_branch=bodies[1])
+        inputs = [info("x", TensorProto.FLOAT, shape), info("c", TensorProto.BOOL, [])]
+        graph = helper.make_graph([node], "g", inputs, [info("y", TensorProto.FLOAT, shape)])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 24)])
+        del model.graph.input[0]  # Nothing says what it is.
+        kept = onnx_functions.expanded(model).graph.node[0].attribute
+        self.assertIn("Attention", {a.g.node[0].op_type for a in kept})
+
     def test_a_file_of_an_old_opset(self) -> None:
         self.agrees(self.load(_old(), _CASES))
 
