@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from bmc.errors import BmcError
+from tools.run import result
 
 V = TypeVar("V")
+
+
+class RunError(Exception):
+    """An image did not get through its cases."""
 
 
 def name(index: int) -> str:
@@ -57,3 +62,17 @@ def judge(
         if all(found[index] == verdicts.right for index in suspects):
             found[suspects[0]] = verdicts.beside(error)
         return found
+
+
+def cases(outcome: result.Outcome, where: str, count: int) -> list[result.Record]:
+    """Returns the records of an image's cases, which may be wrong; `where` says what ran it.
+
+    Raises:
+      RunError: there are not `count` of them, or all are right and the run ends otherwise, such as by a trap.
+    """
+    found = outcome.records("CASE")
+    verdict = result.judge(outcome)
+    is_right = all(record.field("result") == "ok" for record in found)
+    if len(found) != count or outcome.exit_status is None or (is_right and not verdict.ok):
+        raise RunError(f"{where}: {verdict.sentence}")
+    return found

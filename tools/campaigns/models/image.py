@@ -23,7 +23,6 @@ from bmc.compile import CompileOptions, compile_model
 from bmc.errors import BmcError
 from bmc.frontends import link
 from bmc.ir import ir_util
-from tools.run import result
 from tools.run.kit import Kit
 
 RIGHT = "right"
@@ -110,7 +109,7 @@ class Image:
         bits: list[str] = []
         for environment in environments:
             where = f"{environment}, {build}"
-            cases = _cases(self.kit.run(elf, environment), where, len(entries))
+            cases = together.cases(self.kit.run(elf, environment), where, len(entries))
             hashes = [case.field("hash") for case in cases]
             bits = bits or hashes
             for entry, case, got, wanted in zip(entries, cases, hashes, bits, strict=True):
@@ -197,14 +196,3 @@ def _beside(error: Exception) -> Verdict:
 
 
 VERDICTS = together.Verdicts(Verdict(RIGHT), lambda error: failed("compile", error), _beside)
-
-
-class _RunError(Exception):
-    """An image did not get through its cases."""
-
-
-def _cases(outcome: result.Outcome, where: str, count: int) -> list[result.Record]:
-    cases = outcome.records("CASE")
-    if len(cases) != count or outcome.exit_status is None:
-        raise _RunError(f"{where}: {result.judge(outcome).sentence}")
-    return cases

@@ -20,7 +20,6 @@ from bmc.artifacts import GoldenCall, ImportedModel, Signature
 from bmc.compile import CompileOptions, compile_model
 from bmc.errors import BmcError
 from bmc.ir import ir_util
-from tools.run import result
 from tools.run.kit import Kit
 
 _RIGHT = Verdict(Outcome.RIGHT)
@@ -87,19 +86,12 @@ class Judge:
             elf = kit.link(options.out)
             found: dict[int, Verdict] = {}
             for name in kit.data["runs"]:
+                where = f"{kit.data['isa']} in {name}"
                 outcome = kit.run(elf, name, deadline=_DEADLINE_SECONDS)
-                records = outcome.records("CASE")
-                wrong = [record for record in records if record.field("result") != "ok"]
-                # A run without a wrong answer has to end as one that passed: nothing traps after the last case.
-                ended = bool(wrong) or result.judge(outcome).ok
-                if not ended or len(records) != len(model.golden.inputs):
-                    if not _alone(model):
-                        raise RuntimeError("an image did not get through its cases")
-                    found.setdefault(0, _trapped(name, kit, outcome))
-                    break
+                records = together.cases(outcome, where, len(model.golden.inputs))
                 for record, entry in zip(records, _entries(model), strict=True):
                     if record.field("result") != "ok":
-                        said = f"{kit.data['isa']} in {name}: {record.text}"
+                        said = f"{where}: {record.text}"
                         found.setdefault(entry, Verdict(Outcome.WRONG, said))
             return _all(model, found)
 
@@ -146,11 +138,6 @@ def _all(model: ImportedModel, found: dict[int, Verdict]) -> list[Verdict]:
     return [found.get(entry, _RIGHT) for entry in range(len(model.signatures))]
 
 
-def _trapped(name: str, kit: Kit, outcome: result.Outcome) -> Verdict:
-    where = f"{kit.data['isa']} in {name}"
-    return Verdict(Outcome.CRASH, f"{where}: {result.judge(outcome).sentence}")
-
-
 def failed(where: str, error: Exception) -> Verdict:
     """Returns the verdict on a case that did not get through an import or a compilation."""
     text = " ".join(str(error).split())
@@ -159,6 +146,8 @@ def failed(where: str, error: Exception) -> Verdict:
     if isinstance(error, BmcError):
         kind = Outcome.CAUGHT if error.kind == "import-disagrees" else Outcome.REFUSED
         return Verdict(kind, f"{error.kind}: {' '.join(error.message.split())}")
+    if isinstance(error, together.RunError):
+        return Verdict(Outcome.CRASH, text)
     return Verdict(Outcome.CRASH, f"{where}: {type(error).__name__}: {text[:300]}")
 
 

@@ -19,6 +19,7 @@ from bmc.artifacts import ImportedModel
 from bmc.frontends import jax as frontend
 from bmc.frontends.options import ImportOptions
 
+_PARENTS: list[Any] = []
 _RANDOM = ("random_", "rng_")
 # By bytes of a real number: what sums of a hundred terms in another order may differ by.
 _CLOSE = {
@@ -30,7 +31,8 @@ _CLOSE = {
 
 def enter() -> None:
     """Gives a forked process a runtime of its own: the threads of its parent's are not there."""
-    enter.kept = dict(xla_bridge._backends)  # type: ignore[attr-defined]
+    # Nothing may end it, because that would wait for its threads.
+    _PARENTS.append(dict(xla_bridge._backends))
     xla_bridge._clear_backends()
     jax.clear_caches()
 
