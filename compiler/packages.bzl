@@ -4,6 +4,7 @@
 BASE = [
     "iree-base-compiler",
     "iree-base-runtime",
+    "ml-dtypes",
     "numpy",
 ]
 

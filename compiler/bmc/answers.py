@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bmc import spec
-from bmc.dtype import Array, DType
+from bmc.dtype import Array, is_float
 
 # The largest atol or rtol.
 LARGEST_TOLERANCE = float(np.finfo(np.float32).max)
@@ -39,22 +39,21 @@ class Difference:
 
 def share(want: Array, got: Array) -> float:
     """Returns the largest distance of finite floats, as a share of the largest one that is wanted; 0 for integers."""
-    finite = np.isfinite(want) & np.isfinite(got) if want.dtype.kind == "f" else np.False_
+    finite = np.isfinite(want) & np.isfinite(got) if is_float(want) else np.False_
     size = float(np.abs(want).max(initial=0.0, where=finite))
     return float(np.abs(want - got).max(initial=0.0, where=finite)) / size if size else 0.0
 
 
-def compare(got: Array, want: Array, policy: spec.Policy, dtype: DType | None = None) -> Difference:
+def compare(got: Array, want: Array, policy: spec.Policy) -> Difference:
     """Judges one output.
 
     Args:
       got, want: arrays of one element type.
       policy: how close they must be.
-      dtype: the element type, if it is bf16, which NumPy lacks.
     """
     if got.shape != want.shape:
         return Difference(False, float("inf"), got.size, -1.0)
-    g, w = numbers(got, dtype), numbers(want, dtype)
+    g, w = numbers(got), numbers(want)
     error = errors(g, w)
     max_abs = float(error.max(initial=0.0))
     differing = int(np.count_nonzero(error))
@@ -82,11 +81,9 @@ def _same(got: Array, want: Array, both_nan: Array) -> bool:
     return bool(np.all(equal | both_nan))
 
 
-def numbers(array: Array, dtype: DType | None = None) -> Array:
-    """Returns the values of an array as f64; `dtype` tells bf16 from uint16, in which NumPy stores it."""
-    if dtype is DType.BF16:
-        array = (array.astype(np.uint32) << 16).view(np.float32)
-    elif array.dtype == np.bool_:
+def numbers(array: Array) -> Array:
+    """Returns the values of an array as f64."""
+    if array.dtype == np.bool_:
         # A byte of 2 is no truth value.
         array = array.view(np.uint8)
     return array.astype(np.float64)
@@ -104,7 +101,7 @@ def quantization_step(want: Array) -> float:
     """Returns the step of which all numbers that an int8 model returns are multiples, 0.0 if there is none."""
     if want.dtype in (np.int8, np.uint8, np.int16):
         return 1.0
-    if want.dtype.kind != "f":
+    if not is_float(want):
         return 0.0
     values = np.unique(want[np.isfinite(want)].astype(np.float64))
     if values.size < _FEWEST_MULTIPLES:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bmc import import_json, names, policies, spec
-from bmc.dtype import Array, DType, why_unreadable
+from bmc.dtype import Array, DType, loaded, why_unreadable
 from bmc.errors import BmcError
 
 MODEL_FILE = "model.mlirbc"
@@ -312,7 +312,7 @@ def _read(
         raise ValueError(f"{CASES_FILE} has other cases than {IMPORT_FILE} says")
 
     def array(name: str) -> Array:
-        found, info = arrays[name], expected[name]
+        found, info = loaded(arrays[name]), expected[name]
         if (found.shape, found.dtype) != (info.shape, info.dtype.numpy):
             raise ValueError(f"{name} of {CASES_FILE} is not {info.describe()}")
         return found

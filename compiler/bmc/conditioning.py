@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import ml_dtypes
 import numpy as np
 
 from bmc import answers, spec
 from bmc.artifacts import TensorInfo
-from bmc.dtype import Array
+from bmc.dtype import Array, is_float
 
 # A model rounds more often than once: its inputs move by so many units in the last place of 1, or of themselves.
 _UNITS = 4
@@ -38,7 +39,7 @@ def judge(
         return all(
             # Floats that must be exact are moved or chosen, and move with the inputs.
             (isinstance(policy, spec.Exact) and info.dtype.is_float)
-            or answers.compare(a, b, policy, info.dtype).ok
+            or answers.compare(a, b, policy).ok
             for a, b, policy, info in again
         )
 
@@ -46,8 +47,8 @@ def judge(
 
 
 def _moved(array: Array, rng: np.random.Generator) -> Array:
-    if array.dtype.kind != "f":
+    if not is_float(array):
         return array
-    step = _UNITS * float(np.finfo(array.dtype).eps) * np.maximum(np.abs(array), 1)
+    step = _UNITS * float(ml_dtypes.finfo(array.dtype).eps) * np.maximum(np.abs(array), 1)
     step = np.where(np.isfinite(step), step, 0)
     return np.asarray(array + step * rng.choice((-1, 1), array.shape), array.dtype)

@@ -40,8 +40,18 @@ class DType(enum.IntEnum):
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The dtype in storage. NumPy lacks bfloat16, which is stored as uint16."""
+        """The dtype of arrays. NumPy lacks bfloat16, which comes from ml_dtypes."""
+        if self is DType.BF16:
+            import ml_dtypes  # What never sees a bfloat16 needs no more than NumPy.
+
+            found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+            return found
         return np.dtype(_NUMPY[self])
+
+    @property
+    def stored(self) -> np.dtype[Any]:
+        """The dtype of arrays of users who may lack ml_dtypes: a bfloat16 is a uint16 with its bits."""
+        return np.dtype(np.uint16) if self is DType.BF16 else self.numpy
 
 
 _BYTES = {
@@ -52,7 +62,7 @@ _BYTES = {
 _NUMPY = {
     DType.BOOL: "bool", DType.I8: "int8", DType.U8: "uint8", DType.I16: "int16", DType.U16: "uint16",
     DType.I32: "int32", DType.U32: "uint32", DType.I64: "int64", DType.U64: "uint64",
-    DType.F16: "float16", DType.BF16: "uint16", DType.F32: "float32", DType.F64: "float64",
+    DType.F16: "float16", DType.BF16: "bfloat16", DType.F32: "float32", DType.F64: "float64",
 }  # fmt: skip
 
 _MLIR = {
@@ -78,7 +88,7 @@ def from_numpy(array: Array, tensor: str = "") -> DType:
     """
     name = array.dtype.name
     for dtype, numpy_name in _NUMPY.items():
-        if numpy_name == name and dtype is not DType.BF16:
+        if numpy_name == name:
             return dtype
     # NumPy stores strings as objects.
     of = f" of {tensor}" if tensor else ""
@@ -106,6 +116,16 @@ def from_hal(element_type: int) -> DType:
     if name not in _MLIR:
         raise BmcError("unsupported-dtype", f"IREE element type {element_type:#x} cannot be used")
     return _MLIR[name]
+
+
+def is_float(array: Array) -> bool:
+    """Whether an array's elements are floats. NumPy takes a bfloat16 for bytes without a meaning."""
+    return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
+
+
+def loaded(array: Array) -> Array:
+    """Returns an array of a .npy file, in which NumPy writes a bfloat16 as two bytes without a meaning."""
+    return array.view(DType.BF16.numpy) if array.dtype == np.dtype("V2") else array
 
 
 def nearest_f16(numbers: Array) -> Array:

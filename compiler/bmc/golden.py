@@ -9,7 +9,7 @@ import numpy as np
 
 from bmc import answers, dtype, intake, policies, spec
 from bmc.artifacts import GOLDEN_FRAMEWORK, Golden, GoldenCall, Signature, TensorInfo
-from bmc.dtype import Array, DType
+from bmc.dtype import Array, DType, is_float
 from bmc.errors import BmcError
 
 
@@ -130,7 +130,7 @@ def check_finite(name: str, array: Array, *, is_bound: bool = False) -> None:
 
     With `is_bound`, ops only compare it with their operands, so any infinity means that there is no bound.
     """
-    if array.dtype.kind != "f" or np.isfinite(array).all():
+    if not is_float(array) or np.isfinite(array).all():
         return
     allowed = is_bound or np.isneginf(array[array != 0]).all()
     if np.isnan(array).any() or not allowed:

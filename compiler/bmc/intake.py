@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bmc import factory, policies, spec
-from bmc.dtype import Array
+from bmc.dtype import Array, DType
 from bmc.errors import BmcError
 
 # How the user gives inputs for a model that is a file.
@@ -80,11 +81,16 @@ def array(what: str, value: Any) -> Array:
             hint="write np.array(..., np.float32), or with the element type that the model uses",
         )
     try:
-        found: Array = np.asarray(value)
+        # NumPy cannot take PyTorch's bfloat16 itself.
+        is_bf16 = str(getattr(value, "dtype", "")) == "torch.bfloat16"
+        bits = value.detach().view(sys.modules["torch"].int16) if is_bf16 else value
+        found: Array = np.asarray(bits)
     except Exception as error:  # Frameworks' tensors raise all kinds.
         raise BmcError(
             "bad-spec", f"{what} cannot become a numpy array: {factory.first_line(error)}"
         ) from None
+    if is_bf16:
+        return found.view(DType.BF16.numpy)
     return found.astype(found.dtype.newbyteorder("="), copy=False)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from bmc import artifacts, factory, spec, target
 from bmc.artifacts import Signature
-from bmc.dtype import Array
+from bmc.dtype import Array, is_float
 from bmc.errors import BmcError
 from bmc.iree import phases, version
 from bmc.iree.tool import IreeTool
@@ -143,7 +143,7 @@ class HostModel:
         signature = self._signatures[entry]
         results = self._call(signature.name, case)
         # The runtime loses the sign of integer types, so u8 arrives as int8.
-        got = [(array.shape, array.itemsize, array.dtype.kind == "f") for array in results]
+        got = [(array.shape, array.itemsize, is_float(array)) for array in results]
         infos = signature.outputs
         if got != [(info.shape, info.dtype.byte_count, info.dtype.is_float) for info in infos]:
             described = ", ".join("x".join((*map(str, a.shape), a.dtype.name)) for a in results)

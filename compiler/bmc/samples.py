@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bmc import intake, spec
+from bmc import spec
 from bmc.artifacts import ImportedModel, TensorInfo
-from bmc.dtype import Array, DType
-from bmc.errors import BmcError
+from bmc.dtype import Array, is_float
 
 # Number of cases for a model without any of its own.
 COUNT = 5
@@ -39,9 +38,6 @@ def case(
       inputs: the model's inputs.
       index: number of the case, from 0.
       zero_points: the zero point of each quantized input, None for other inputs; () if none is quantized.
-
-    Raises:
-      BmcError: an input is bf16.
     """
     rng = np.random.default_rng(index)
     points = zero_points or (None,) * len(inputs)
@@ -82,7 +78,7 @@ def sensible(
 
 
 def _in_proportion(output: Array, first: Array) -> bool:
-    if output.dtype.kind != "f":
+    if not is_float(output):
         return True
     size = np.abs(first[np.isfinite(first)].astype(np.float64)).max(initial=0.0)
     largest = np.abs(output.astype(np.float64)).max(initial=0.0)
@@ -241,7 +237,7 @@ def _floats(kind: str) -> _Make:
     def make(
         info: TensorInfo, extent: int | None, uses: Uses, rng: np.random.Generator, place: int
     ) -> Array | None:
-        if not info.dtype.is_float or info.dtype is DType.BF16 or not uses.floats:
+        if not info.dtype.is_float or not uses.floats:
             return None
         size = math.prod(info.shape)
         most = 100 if info.dtype.byte_count > 2 else 10
@@ -280,12 +276,6 @@ _KINDS: dict[str, _Make] = {
 
 
 def _plain(info: TensorInfo, index: int, rng: np.random.Generator) -> Array:
-    if info.dtype is DType.BF16:
-        raise BmcError(
-            "unsupported-dtype",
-            f"cannot make random bf16 data for {info.describe()}",
-            hint=f"give cases ({intake.HOW})",
-        )
     if info.dtype.is_float:
         factor, constant = {1: (10.0, 0.0), 2: (0.0, 0.0), 3: (0.0, 1.0), 4: (0.01, 0.0)}.get(
             index, (1.0, 0.0)

@@ -71,7 +71,7 @@ def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
             policy = golden.policies[first_policy[call.entry] + index]
             if kind:
                 policy = tolerances.of_made_up(policy, golden.first_of(call.entry)[1][index])
-            difference = answers.compare(got[index], wanted[index], policy, info.dtype)
+            difference = answers.compare(got[index], wanted[index], policy)
             whose = f" for {model.signatures[call.entry].name}" if kind and golden.calls else ""
             step = answers.quantization_step(wanted[index]) if model.int8 else 0.0
             checks.append(OutputCheck(case, info.name, difference, kind + whose, step))

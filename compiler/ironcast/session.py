@@ -240,8 +240,8 @@ def _tensors(described: Sequence[dict[str, Any]]) -> list[Tensor]:
     found = []
     for tensor in described:
         kind = DType[tensor["dtype"]]
-        name = _ONNX_NAMES.get(kind, kind.numpy.name)
-        found.append(Tensor(tensor["name"], tensor["shape"], f"tensor({name})", kind.numpy))
+        name = _ONNX_NAMES.get(kind, kind.stored.name)
+        found.append(Tensor(tensor["name"], tensor["shape"], f"tensor({name})", kind.stored))
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from iree.compiler import ir
 
-from bmc.dtype import Array
+from bmc.dtype import Array, is_float
 from bmc.errors import InternalError
 from bmc.ir import ir_util, names
 
@@ -57,7 +57,7 @@ def _add_global(module: ir.Module, name: str, value: Array) -> str:
     initial = ir.DenseElementsAttr.get(np.ascontiguousarray(value))
     if not value.any():
         # A splat takes no flash.
-        zero = "0.0" if value.dtype.kind == "f" else "0"
+        zero = "0.0" if is_float(value) else "0"
         initial = ir.Attribute.parse(f"dense<{zero}> : {initial.type}")
     with ir.InsertionPoint(module.body):
         ir.Operation.create(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+import ml_dtypes
 import numpy as np
 
 from bmc import golden
@@ -42,11 +43,7 @@ def pinned(file: OnnxFile, constants: Mapping[str, float]) -> OnnxFile:
 def _holds(dtype: DType, value: float) -> bool:
     """Whether an element may have the value, rounded if it is a float."""
     if dtype.is_float:
-        # NumPy lacks bf16.
-        known = dtype is not DType.BF16
-        return known and (
-            not math.isfinite(value) or abs(value) <= float(np.finfo(dtype.numpy).max)
-        )
+        return not math.isfinite(value) or abs(value) <= float(ml_dtypes.finfo(dtype.numpy).max)
     if not math.isfinite(value) or value != int(value):
         return False
     limits = np.iinfo(dtype.numpy) if dtype.numpy.kind in "iu" else None

@@ -14,7 +14,7 @@ from typing import Any
 from bmc import artifacts, factory, golden, installing, progress, spec, spread, tolerances
 from bmc.artifacts import Golden, ImportedModel, Parameter, Signature
 from bmc.errors import BmcError
-from bmc.frontends import argument_names, quiet, torch_export, user_cases
+from bmc.frontends import argument_names, quiet, torch_export, torch_tensors, user_cases
 from bmc.frontends.options import ImportOptions
 
 # Layers that behave differently in training.
@@ -142,7 +142,6 @@ def _export_forward(
 
     Returns that function, the golden data and what is computed in f64.
     """
-    import torch
 
     inputs = argument_names.inputs(model)
     progress.begin(progress.GOLDEN)
@@ -160,7 +159,7 @@ def _export_forward(
     progress.begin(progress.EXPORT)
     exported = torch_export.export(
         module,
-        tuple(torch.from_numpy(array) for array in model.cases[0]),
+        tuple(torch_tensors.tensor(array) for array in model.cases[0]),
         output_type,
         folder.absolute(),
         out / artifacts.MODEL_FILE,
@@ -195,7 +194,7 @@ def run(module: Any, case: spec.Case, folder: Path) -> spec.Case:
 
     try:
         with torch.no_grad():
-            result = module(*(torch.from_numpy(array) for array in case))
+            result = module(*(torch_tensors.tensor(array) for array in case))
     except Exception as error:
         raise BmcError(
             "model-failed",

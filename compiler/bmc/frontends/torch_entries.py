@@ -13,7 +13,7 @@ from bmc import artifacts, factory, golden, progress, spec
 from bmc.artifacts import Golden, GoldenCall, Signature
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import argument_names, link, torch_export, user_cases
+from bmc.frontends import argument_names, link, torch_export, torch_tensors, user_cases
 from bmc.names import WRAPPED
 
 
@@ -58,7 +58,7 @@ def export(
     states = methods.changed()
     example = dict(zip((call.entry for call in model.calls[::-1]), inputs[::-1], strict=True))
     examples = {
-        name: tuple(torch.from_numpy(array) for array in (*example[name], *states.values()))
+        name: tuple(torch_tensors.tensor(array) for array in (*example[name], *states.values()))
         for name in names
     }
     entries: dict[str, torch.nn.Module] = {
@@ -214,7 +214,11 @@ class _Methods:
                         f"the model changes its buffer '{name}', of which '{other}' is a view",
                         hint="make one a copy with clone(), or take the view in the method that reads it",
                     )
-        return {n: value.numpy() for n, value in self._initial.items() if n in self._changed}
+        return {
+            n: torch_tensors.array(value)
+            for n, value in self._initial.items()
+            if n in self._changed
+        }
 
 
 def _overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -236,7 +240,7 @@ class _Functions:
 
     def __init__(self, entries: dict[str, Any], states: dict[str, Array]) -> None:
         self._entries = entries
-        self._initial = tuple(torch.from_numpy(value) for value in states.values())
+        self._initial = tuple(torch_tensors.tensor(value) for value in states.values())
         self._values = self._initial
 
     def reset(self) -> None:
@@ -259,7 +263,7 @@ def _make_calls(
             with torch.no_grad():
                 if call.reset:
                     model.reset()
-                result = model.call(call.entry, [torch.from_numpy(array) for array in case])
+                result = model.call(call.entry, [torch_tensors.tensor(array) for array in case])
         except Exception as error:
             raise BmcError(
                 "model-failed",

@@ -23,6 +23,7 @@ from bmc.frontends import (
     torch_places,
     torch_pools,
     torch_substitutes,
+    torch_tensors,
     torch_unsigned,
     torch_windows,
 )
@@ -84,14 +85,8 @@ def arrays(result: Any) -> spec.Case:
                 f"output {index} of the model is of type {what}, not a dense tensor",
                 hint="return tensors, or tuples, lists and dicts of them",
             )
-        if leaf.dtype == torch.bfloat16:
-            raise BmcError(
-                "unsupported-dtype",
-                f"output {index} of the model is bfloat16, which cannot be used for outputs",
-                hint="return it as .float()",
-            )
     # Copied, because an output may be a state that the next call changes.
-    return tuple(np.array(leaf.detach().contiguous().numpy()) for leaf in leaves)
+    return tuple(np.array(torch_tensors.array(leaf)) for leaf in leaves)
 
 
 def export(

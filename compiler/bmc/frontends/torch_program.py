@@ -10,7 +10,7 @@ from typing import Any
 from bmc import conditioning, dtype, factory, golden, installing, samples, spec, tolerances
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
-from bmc.frontends import quiet, torch_archive, user_cases
+from bmc.frontends import quiet, torch_archive, torch_tensors, user_cases
 from bmc.frontends import torch as torch_frontend
 from bmc.frontends.options import ImportOptions
 from bmc.frontends.survey import Survey
@@ -134,7 +134,7 @@ def _describe(node: Any) -> Declared:
 
     tensor = node.meta["val"]
     try:
-        element = dtype.from_numpy(torch.empty((), dtype=tensor.dtype).numpy())
+        element = dtype.from_numpy(torch_tensors.array(torch.empty((), dtype=tensor.dtype)))
     except TypeError as error:
         raise BmcError(
             "unsupported-dtype",

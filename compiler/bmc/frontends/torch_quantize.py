@@ -33,7 +33,7 @@ from torchao.quantization.pt2e.quantizer import (
 
 from bmc import factory, golden, spec
 from bmc.errors import BmcError
-from bmc.frontends import argument_names, quantized, quiet, torch_export
+from bmc.frontends import argument_names, quantized, quiet, torch_export, torch_tensors
 from bmc.iree.tool import IreeTool
 
 # torch-mlir's name for its import without any lowering. IREE knows the quantized ops, but torch-mlir's
@@ -118,9 +118,9 @@ def quantize_forward(module: Any, model: spec.ModelSpec, folder: Path) -> Any:
 
     def calibrate(observed: dict[str, Any]) -> None:
         for case in model.calibration:
-            observed["forward"](*(torch.from_numpy(array) for array in case))
+            observed["forward"](*(torch_tensors.tensor(array) for array in case))
 
-    example = tuple(torch.from_numpy(array) for array in model.cases[0])
+    example = tuple(torch_tensors.tensor(array) for array in model.cases[0])
     return quantize({"forward": module}, {"forward": example}, calibrate, folder)["forward"]
 
 

@@ -118,7 +118,7 @@ def _load(path: Path) -> dict[str, Array]:
         raise _no_inputs(path, OSError("it is no ordinary file"), "save it with numpy.savez")
     try:
         with np.load(path) as file:
-            return {name: file[name] for name in file.files}
+            return {name: dtype.loaded(file[name]) for name in file.files}
     except (OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise _no_inputs(path, error, "save it with numpy.savez") from error
 

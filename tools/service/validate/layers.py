@@ -46,9 +46,7 @@ class Step:
 
     def array(self, data: bytes) -> Array:
         """Returns the tensor that `data` is, float64 in its shape."""
-        return answers.numbers(np.frombuffer(data, self.dtype.numpy), self.dtype).reshape(
-            self.shape
-        )
+        return answers.numbers(np.frombuffer(data, self.dtype.numpy)).reshape(self.shape)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bmc import answers, spec
-from bmc.dtype import Array, DType
+from bmc.dtype import Array
 
 TOP = 5
 
@@ -59,7 +59,6 @@ def output(
     got: Sequence[Array],
     want: Sequence[Array],
     policy: spec.Policy,
-    dtype: DType | None = None,
     int8: bool = False,
 ) -> Output:
     """Measures one output.
@@ -68,17 +67,16 @@ def output(
       name: its name.
       got, want: an array for each sample.
       policy: of the output.
-      dtype: as in bmc.answers.compare.
       int8: whether the model is quantized, and its floats may be multiples of a step.
     """
-    differences = [answers.compare(g, w, policy, dtype) for g, w in zip(got, want, strict=True)]
-    all_got, all_want = (answers.numbers(np.stack(side), dtype) for side in (got, want))
+    differences = [answers.compare(g, w, policy) for g, w in zip(got, want, strict=True)]
+    all_got, all_want = (answers.numbers(np.stack(side)) for side in (got, want))
     error = answers.errors(all_got, all_want)
     noise = float(np.square(error).sum())
     signal = float(
         np.square(all_want, where=np.isfinite(all_want), out=np.zeros_like(all_want)).sum()
     )
-    is_integer = want[0].dtype.kind in "iu" and dtype is not DType.BF16
+    is_integer = want[0].dtype.kind in "iu"
     step = 1.0 if is_integer else answers.quantization_step(all_want) if int8 else 0.0
     steps: dict[int, int] = {}
     if step and np.isfinite(error).all():

@@ -40,8 +40,8 @@ class MeasuresTest(unittest.TestCase):
         self.assertAlmostEqual(found.cosine, 0.0)
 
     def test_bf16_is_no_integer(self) -> None:
-        want, got = [np.array([0x3F80, 0xC000], np.uint16)], [np.array([0x3F00, 0xC000], np.uint16)]
-        found = measures.output("y", got, want, spec.Tolerance(0.5, 0.0), DType.BF16)  # 1 and 0.5
+        want, got = ([np.array([x, -2.0]).astype(DType.BF16.numpy)] for x in (1.0, 0.5))
+        found = measures.output("y", got, want, spec.Tolerance(0.5, 0.0))
         self.assertEqual((found.max_abs, found.misses, found.steps), (0.5, (), {}))
 
     def test_a_nan_on_one_side_is_no_small_error(self) -> None:

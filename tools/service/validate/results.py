@@ -110,7 +110,6 @@ def _outputs(job: Job, number: int, indices: Sequence[int], got: Sequence[Case])
             [got[index][place] for index in indices],
             [job.want[index][place] for index in indices],
             job.model.golden.policies[begin + place],
-            info.dtype,
             job.model.int8,
         )
         misses = tuple(indices[miss] for miss in output.misses)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bmc.artifacts import TensorInfo
-from bmc.dtype import Array, why_unreadable
+from bmc.dtype import Array, loaded, why_unreadable
 from tools.cli import UserError
 
 # Name of the labels in a file of inputs.
@@ -134,7 +134,7 @@ def _load(path: Path) -> dict[str, Array]:
             _check_size(path)
         file = np.load(path)
         if isinstance(file, np.ndarray):
-            return {"": file}
+            return {"": loaded(file)}
         with file:
             arrays = {name: file[name] for name in file.files}
     except UserError:
@@ -146,7 +146,7 @@ def _load(path: Path) -> dict[str, Array]:
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):  # another file in the archive
             raise UserError(f"{name} in {path} is no array: save it with numpy.savez")
-    return arrays
+    return {name: loaded(array) for name, array in arrays.items()}
 
 
 def _check_size(path: Path) -> None:
@@ -179,7 +179,7 @@ def _typed(path: Path, array: Array, tensor: TensorInfo) -> Array:
     if array.dtype == wanted or (array.dtype.kind == "f" and np.dtype(wanted).kind in "iu"):
         # The framework quantizes floats for an integer input.
         return array
-    if array.dtype.kind == "f" and np.dtype(wanted).kind == "f":
+    if array.dtype.kind == "f" and tensor.dtype.is_float:
         with np.errstate(over="ignore"):  # The answers say what becomes of infinities.
             return array.astype(wanted)
     if array.dtype.kind in "iu" and np.dtype(wanted).kind in "iu":
