@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import unittest
 from collections.abc import Callable
 
@@ -19,9 +20,23 @@ class DTypeTest(unittest.TestCase):
 
     def test_numpy(self) -> None:
         for element in DType:
-            # Arrays of uint16 are integers. Nothing but a declared type says that they hold bfloat16.
-            expected = DType.U16 if element is DType.BF16 else element
-            self.assertIs(dtype.from_numpy(np.zeros(1, element.numpy)), expected)
+            self.assertIs(dtype.from_numpy(np.zeros(1, element.numpy)), element)
+
+    def test_bfloat16_in_files(self) -> None:
+        numbers = np.array([1.5, -2.0, np.inf]).astype(DType.BF16.numpy)
+        with io.BytesIO() as file:
+            np.save(file, numbers)
+            file.seek(0)
+            raw = np.load(file)
+        self.assertRaises(BmcError, dtype.from_numpy, raw)
+        np.testing.assert_array_equal(dtype.loaded(raw), numbers)
+        # Arrays of uint16 are integers. Nothing but a declared type says that they hold bfloat16.
+        bits = numbers.view(np.uint16)
+        self.assertIs(dtype.loaded(bits), bits)
+
+    def test_floats(self) -> None:
+        for element in DType:
+            self.assertEqual(dtype.is_float(np.zeros(1, element.numpy)), element.is_float, element)
 
     def test_mlir(self) -> None:
         for name, element in (

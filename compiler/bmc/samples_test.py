@@ -8,7 +8,7 @@ import unittest
 import numpy as np
 import support
 
-from bmc import samples
+from bmc import dtype, samples
 from bmc.artifacts import TensorInfo
 from bmc.dtype import DType
 
@@ -123,9 +123,14 @@ class SamplesTest(support.FolderTest):
             self.assertEqual(few.golden.outputs, cases[:carried])
             self.assertEqual([c[0][0][0] for c in few.compared_only], list(range(carried, 5)))
 
-    def test_no_random_bf16(self) -> None:
-        info = TensorInfo("x", DType.BF16, (4,))
-        self.refuses("unsupported-dtype", "x: 4xbf16", call=lambda: samples.case((info,)))
+    def test_random_bf16(self) -> None:
+        info = TensorInfo("x", DType.BF16, (400,))
+        ((x,), (large,)) = (samples.case((info,), index) for index in (0, 1))
+        self.assertIs(dtype.from_numpy(x), DType.BF16)
+        self.assertAlmostEqual(float(np.std(x.astype(np.float32))), 1.0, delta=0.2)
+        self.assertAlmostEqual(float(np.std(large.astype(np.float32))), 10.0, delta=2.0)
+        kinds = [kind for kind, _ in samples.beside((x,), (info,), (), samples.Uses({}))]
+        self.assertIn("floats with NaN and infinities", kinds)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Inputs are seeded, and the expected outputs are PyTorch's. BUILD.bazel names the
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import torch
 
@@ -17,6 +18,12 @@ _F32_SUM = Tolerance(atol=5e-5, rtol=1e-5)
 
 def _f32(*shape: int, seed: int = 0) -> Array:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def _bf16() -> Array:
+    x = _f32(9, 20).astype(ml_dtypes.bfloat16)
+    x[0, :6] = [np.nan, np.inf, -np.inf, -0.0, 3e38, 1e-39]
+    return x
 
 
 def _spec(module: torch.nn.Module, tolerance: Policy, /, **inputs: tuple[Array, ...]) -> ModelSpec:
@@ -72,6 +79,10 @@ class _Moves(torch.nn.Module):
     def where(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return torch.where(a > 0, a, b)
 
+    def bfloat16(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Takes and returns numbers of 16 bits: NaN, infinities and ties among them."""
+        return x.flip(1), x.float() * 3, (x.float() * 3).bfloat16(), x * 3
+
     def float_to_int(self, x: torch.Tensor) -> torch.Tensor:
         return x.to(torch.int32)
 
@@ -95,6 +106,7 @@ def moves() -> ModelSpec:
         reduce_max=(_f32(30, 40),),
         concat=(_f32(3, 5), _f32(3, 9, seed=1)),
         where=(_f32(11, 13), _f32(11, 13, seed=1)),
+        bfloat16=(_bf16(),),
         float_to_int=(_f32(7, 33) * 1000,),
         position=(np.arange(9, dtype=np.float32) + np.float32(0.5),),
         int32_arithmetic=(

@@ -168,10 +168,6 @@ def random():
     return _spec(Function(lambda self, x: x + tf.random.normal((2, 4))))
 
 
-def bfloat16():
-    return _spec(Function(lambda self, x: tf.cast(x, tf.bfloat16)))
-
-
 def scalar():
     return _spec(Function(lambda self, x: x + 1), np.float32(3).reshape(()))
 

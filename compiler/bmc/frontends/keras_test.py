@@ -97,7 +97,7 @@ class KerasTest(support.FolderTest):
 
     def test_element_types(self) -> None:
         text = _MODEL + "\nimport functools\n"
-        types = "float16 float32 int8 uint8 int16 int32 int64 bool"
+        types = "bfloat16 float16 float32 int8 uint8 int16 int32 int64 bool"
         for name in types.split():
             text += (
                 f"def {name}():\n"
@@ -234,7 +234,6 @@ class KerasTest(support.FolderTest):
             ("ragged_tensor", "bad-signature", "of type RaggedTensor, not a dense tensor"),
             ("no_layers", "bad-spec", "has no layers"),
             ("random", "random-model", "RandomStandardNormal"),
-            ("bfloat16", "unsupported-dtype", "bfloat16"),
             ("empty", "empty-tensor", "input0: 0x4xf32"),
             ("nan", "bad-weight", "'net/scores/kernel' contains NaN"),
             ("wrong_dtype", "bad-spec", "right: 2x4xf64", "right: ?x4xf32"),

@@ -15,7 +15,7 @@ import numpy as np
 from bmc import dtype, factory, installing, spec
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import model_folder, onnx_graph, onnx_labels
+from bmc.frontends import model_folder, onnx_bf16, onnx_graph, onnx_labels
 from bmc.golden import Declared
 
 # "[ONNXRuntimeError] : 1 : FAIL : what it did /folder/file.cc:256 onnxruntime::Model::Model(...) why"
@@ -24,6 +24,8 @@ _RUNTIME_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |/\S+\.\w+:\d
 _RUNTIME_IR_VERSION = 13
 # What onnxruntime says of an op that it lacks for these element types.
 _MISSING = "Could not find an implementation"
+# It says so of an element type that it lacks, and of one that the standard lacks too.
+_TYPES = "Type Error"
 # The oldest opset that onnxruntime has all ops of.
 _RUNTIME_OPSET = 7
 
@@ -94,23 +96,24 @@ class OnnxFile:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4
-        names = [info.name for info in self.inputs]
         try:
             session = onnxruntime.InferenceSession(
-                _for_runtime(self.model).SerializeToString(),
+                onnx_bf16.with_f32_ends(_for_runtime(self.model)).SerializeToString(),
                 options,
                 providers=["CPUExecutionProvider"],
             )
-            results = [session.run(None, dict(zip(names, case, strict=True))) for case in cases]
+            return tuple(
+                onnx_bf16.returned(session, session.run(None, onnx_bf16.taken(session, case)))
+                for case in cases
+            )
         except Exception as error:  # onnxruntime has no base class of its own.
-            if _MISSING in str(error):
+            if _MISSING in str(error) or (_TYPES in str(error) and _has_its_types(self.model)):
                 with contextlib.suppress(Exception):
                     return self._by_reference(cases)
             raise BmcError(
                 "model-failed",
                 f"onnxruntime cannot run '{self.name}': {_runtime_reason(error)}",
             ) from None
-        return tuple(tuple(result) for result in results)
 
     def _by_reference(self, cases: tuple[spec.Case, ...]) -> tuple[spec.Case, ...]:
         """Returns the outputs of the onnx package's own evaluator, which is slow and has more element types."""
@@ -258,6 +261,17 @@ def _for_runtime(model: Any) -> Any:
         with contextlib.suppress(Exception):
             return version_converter.convert_version(model, _RUNTIME_OPSET)
     return model
+
+
+def _has_its_types(model: Any) -> bool:
+    """Whether the standard has every op of the model for the element types that it gets."""
+    from onnx import shape_inference
+
+    try:
+        shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
+    except shape_inference.InferenceError:
+        return False
+    return True
 
 
 def _runtime_reason(error: Exception) -> str:

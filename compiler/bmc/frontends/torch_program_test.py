@@ -194,7 +194,6 @@ class TorchProgramTest(support.FolderTest):
             (changing, "stateful-model", "aten.add", "buffer 'count'"),
             (lambda module, x: x[:0], "empty-tensor", "0x4xf32"),
             (lambda module, x: (x, 3), "bad-signature", "something other than tensors"),
-            (lambda module, x: x.bfloat16(), "unsupported-dtype", "bfloat16"),
         ):
             with self.subTest(kind):
                 self.rejects(self.save(Function(function), torch.randn(2, 4)), kind, *parts)

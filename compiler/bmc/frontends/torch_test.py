@@ -142,10 +142,6 @@ def sparse():
     return _spec(lambda self, x: x.to_sparse())
 
 
-def half():
-    return _spec(lambda self, x: x.bfloat16())
-
-
 def complex_fft():
     def forward(self, x):
         y = x + 1
@@ -312,7 +308,6 @@ class TorchTest(support.FolderTest):
             ("empty", "bad-signature", "the model has no outputs"),
             ("number_as_output", "bad-signature", "output 1 of the model is of type float"),
             ("sparse", "bad-signature", "output 0 of the model is of type torch.sparse_coo"),
-            ("half", "unsupported-dtype", "output 0 of the model is bfloat16"),
         ):
             with self.subTest(factory):
                 self.rejects(factory, kind, part)
