@@ -22,6 +22,7 @@ class Limits:
         that a compressed .keras file unpacks to.
       cpu_seconds: CPU time of bmc and the programs that it starts.
       memory_gib: GiB of memory that they have at a time.
+      idle_seconds: seconds in which none of them computes. They wait for something that never comes, or for a disk.
     """
 
     nodes: int = 10**6
@@ -29,6 +30,7 @@ class Limits:
     tensor_bytes: int = 2**32
     cpu_seconds: int = 120
     memory_gib: int = 8
+    idle_seconds: int = 300
 
 
 DEFAULT = Limits()

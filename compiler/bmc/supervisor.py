@@ -75,6 +75,8 @@ class Supervisor:
     _unread: bytes = b""
     _begun: float = field(default_factory=time.monotonic)
     _silent: float = QUIET_SECONDS
+    _computed: float = 0.0
+    _last: float = 0.0
 
     def wait(self) -> int:
         """Returns the child's wait status; raises BmcError, after it has ended the child, if it takes too much."""
@@ -104,6 +106,7 @@ class Supervisor:
 
     def _hear(self, what: dict[str, Any]) -> None:
         if "limits" in what:
+            self._last = time.monotonic()
             self._name = what["name"]
             self._limits = Limits(**what["limits"]) if what["limits"] else None
         if "phase" in what:
@@ -132,11 +135,17 @@ class Supervisor:
             return
         seconds, resident = usage(self.child)
         allowed = self._limits
+        if seconds != self._computed:
+            self._computed, self._last = seconds, time.monotonic()
         error = None
         if seconds > allowed.cpu_seconds:
-            error = self._over("cpu_seconds", f"{allowed.cpu_seconds} s of CPU time")
+            error = self._over(
+                "cpu_seconds", f"takes more than {allowed.cpu_seconds} s of CPU time"
+            )
         elif resident > allowed.memory_gib << 30:
-            error = self._over("memory_gib", f"{allowed.memory_gib} GiB of memory")
+            error = self._over("memory_gib", f"takes more than {allowed.memory_gib} GiB of memory")
+        elif time.monotonic() - self._last > allowed.idle_seconds:
+            error = self._over("idle_seconds", f"has done nothing for {allowed.idle_seconds} s")
         if error:
             for process in (*descendants(self.child), self.child):
                 with contextlib.suppress(ProcessLookupError):
@@ -144,12 +153,10 @@ class Supervisor:
             os.waitpid(self.child, 0)
             raise error
 
-    def _over(self, limit: str, amount: str) -> BmcError:
+    def _over(self, limit: str, what: str) -> BmcError:
         doing = f", in phase '{self._doing}'" if self._phase else ""
         more = 2 * getattr(self._limits, limit)
-        return limits.exceeded(
-            limit, more, f"the import of '{self._name}' takes more than {amount}{doing}"
-        )
+        return limits.exceeded(limit, more, f"the import of '{self._name}' {what}{doing}")
 
 
 def usage(process: int) -> tuple[float, int]:

@@ -26,7 +26,7 @@ _BUSY = (
     _HEAD
     + """
 def work():
-    allowed = limits.Limits(cpu_seconds={cpu}, memory_gib={memory})
+    allowed = limits.Limits(cpu_seconds={cpu}, memory_gib={memory}, idle_seconds={idle})
     progress.begin(progress.CONVERT)
     supervisor.tell(step="iree-opt")
     with supervisor.limited("model.onnx", allowed):
@@ -60,9 +60,15 @@ guard.run(lambda: tool.IreeTool(work, work).opt("a", "b"))
 
 class SupervisorTest(support.FolderTest):
     def run_busy(
-        self, busy: str, cpu: int = 600, memory: int = 8, after: str = "", quiet: str = "60"
+        self,
+        busy: str,
+        cpu: int = 600,
+        memory: int = 8,
+        idle: int = 300,
+        after: str = "",
+        quiet: str = "60",
     ) -> tuple[str, str]:
-        code = _BUSY.format(busy=busy, cpu=cpu, memory=memory, after=after)
+        code = _BUSY.format(busy=busy, cpu=cpu, memory=memory, idle=idle, after=after)
         done = support.python("-c", code, env={"QUIET": quiet})
         return done.stdout or str(done.returncode), done.stderr
 
@@ -74,6 +80,15 @@ class SupervisorTest(support.FolderTest):
             self.assertIn(f"{start}1 s of CPU time{where}cpu_seconds=2,", said)
         said, _ = self.run_busy("time.sleep(60)", memory=0)
         self.assertIn(f"{start}0 GiB of memory{where}memory_gib=", said)
+
+    def test_waiting_for_what_never_comes(self) -> None:
+        sleep = "subprocess.run(['sleep', '60'])"
+        said, _ = self.run_busy(sleep, idle=1)
+        self.assertIn("the import of 'model.onnx' has done nothing for 1 s, in phase", said)
+        self.assertIn("--limit idle_seconds=2,", said)
+        # It may wait for long in all.
+        steps = "for _ in range(8): time.sleep(0.3); sum(range(10**6))"
+        self.assertEqual(self.run_busy(steps, idle=1)[0], "3")
 
     def test_only_the_import_is_limited(self) -> None:
         more = "block = bytearray(1 << 30) * 1; time.sleep(0.6)"

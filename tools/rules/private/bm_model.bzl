@@ -191,7 +191,7 @@ def bm_model(
       core: the core whose cycles decide between kernels, a file of compiler/bmc/cores without its suffix, such as `x60`.
         Without it, a blend of cores decides, among kernels with few instructions.
       limits: what the import of a model file may take, where that is not the default of `bmc import --limit`:
-        `cpu_seconds`, `memory_gib`, `nodes`, `tensor_bytes` or `trips`, each with a number as a string.
+        `cpu_seconds`, `idle_seconds`, `memory_gib`, `nodes`, `tensor_bytes` or `trips`, each with a number as a string.
       shapes: of a model file, the shapes of inputs with dynamic dimensions, by name: `{"audio": [1, 512]}`.
       constants: of an .onnx file, inputs that always have one value, by name: `{"sr": 16000}`.
       data: files that `src` reads, e.g. the external data of an .onnx file.
