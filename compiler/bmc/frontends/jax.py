@@ -9,6 +9,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from bmc import artifacts, factory, golden, installing, progress, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import doubles, imported, jax_conversions, quiet
+from bmc.frontends import doubles, imported, jax_conversions, jax_pairs, quiet
 from bmc.frontends.options import ImportOptions
 
 _MODEL_LINE = re.compile(r'"([^"]+)":(\d+):\d+')
@@ -52,15 +53,20 @@ def import_spec(
         )
     path, name = factory.split(source)
     names = _names(model.module, len(model.cases[0]))
-    inputs = golden.infos(model.cases[0], model.input_names or names, "input")
-    golden.check_cases(model.cases, inputs)
+    cases = tuple(map(jax_pairs.real, model.cases))
+    inputs = golden.infos(cases[0], model.input_names or names, "input")
+    golden.check_cases(cases, inputs)
     with _locations_relative_to(path.parent):
         progress.begin(progress.GOLDEN)
         # Before it is traced: what the user gave, called as the user would.
-        expected = tuple(_run(model.module, case, path.parent) for case in model.cases)
+        returned = tuple(_run(model.module, case, path.parent) for case in model.cases)
+        expected = tuple(map(jax_pairs.real, returned))
+        called = model.module
+        if any(map(np.iscomplexobj, (*model.cases[0], *returned[0]))):
+            called = jax_pairs.taking_pairs(called, model.cases[0])
         progress.begin(progress.EXPORT)
         # JAX would drop arguments that the function does not use.
-        function = jax.jit(model.module, keep_unused=True)
+        function = jax.jit(called, keep_unused=True)
         traced = _trace(function, inputs, path.parent)
         constants = _constants(model.module, traced)
         for constant, array in constants.items():
@@ -69,7 +75,7 @@ def import_spec(
         progress.begin(progress.CONVERT)
         _export(function, traced, inputs, out / artifacts.MODEL_FILE)
         jax_conversions.apply(out / artifacts.MODEL_FILE)
-    return imported.build(
+    result = imported.build(
         model,
         out=out,
         source=f"{path.name}:{name}",
@@ -77,12 +83,17 @@ def import_spec(
         packages=("jax", "jaxlib"),
         inputs=inputs,
         outputs=outputs,
-        cases=model.cases,
+        cases=cases,
         expected=expected,
         weights=constants,
         in_f64=doubles.of_mlir(out / artifacts.MODEL_FILE),
-        answer=lambda case: _run(model.module, case, path.parent),
+        answer=lambda case: _run(called, case, path.parent),
     )
+    notes = (
+        *jax_pairs.notes([f"input {info.name}" for info in inputs], model.cases[0]),
+        *jax_pairs.notes([f"output {info.name}" for info in outputs], returned[0]),
+    )
+    return replace(result, notes=(*result.notes, *notes))
 
 
 def _require_jax() -> None:

@@ -144,10 +144,6 @@ def library():
     return _spec(lambda x: jnp.linalg.svd(x)[1])
 
 
-def complex():
-    return _spec(lambda x: jax.lax.complex(x, x))
-
-
 def wide():
     return _spec(lambda x: x + 1, _X.astype(np.int64), tolerance=spec.Exact())
 
@@ -286,7 +282,6 @@ class JaxTest(support.FolderTest):
             ("mismatch", "model-failed", "dot_general", line("mismatch")),
             ("callback", "op-rejected", "python_cpu_callback", line("callback")),
             ("library", "op-rejected", "'lapack_sgesdd_ffi'", "other ops"),
-            ("complex", "unsupported-dtype", "complex64"),
             ("wide", "unsupported-dtype", "x: 2x4xi64 would become int32", "jax_enable_x64"),
             ("empty", "empty-tensor", "x: 0x4xf32"),
             ("nothing", "bad-signature", "the model has no outputs"),

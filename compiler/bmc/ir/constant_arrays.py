@@ -59,7 +59,7 @@ def doubles(value: ir_util.Value, module: Any) -> Array | None:
 
 def _read(value: ir_util.Value, module: Any, known: Mapping[str, str]) -> Array | None:
     owner = ir_util.definition(value)
-    if owner is None:
+    if owner is None or isinstance(ir_util.element_type(value.type), ir.ComplexType):
         return None
     if owner.name in _CONSTANTS:
         key = "values" if owner.name == "tosa.const" else "value"

@@ -141,8 +141,10 @@ def filled(kind: Any, number: int) -> Any:
     """A constant tensor whose elements are all this number."""
     element = kind.element_type
     if isinstance(element, ir.ComplexType):
-        text = f"({number}.0, 0.0)"
-    elif isinstance(element, ir.FloatType):
+        # The bindings cannot hold a constant of complex numbers.
+        part = ir.RankedTensorType.get(kind.shape, element.element_type)
+        return build.op("stablehlo.complex", kind, filled(part, number), filled(part, 0))
+    if isinstance(element, ir.FloatType):
         text = f"{number}.0"
     else:
         text = str(bool(number)).lower() if element.width == 1 else str(number)

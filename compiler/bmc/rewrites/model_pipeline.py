@@ -19,6 +19,7 @@ from bmc.rewrites.meaning import (
     overlapping_updates,
     powers,
     reversals,
+    scatters_as_points,
     stable_sorts,
     states,
     trigonometry,
@@ -95,6 +96,13 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "No computed index reads or writes outside its tensor.",
         "After separable_gathers, which recognizes how tuples of indices are made.",
         index_bounds.apply,
+    ),
+    Rewrite(
+        "scatters_as_points",
+        phases.INPUT,
+        "Scatters along any dimensions, of windows and of batches.",
+        "After index_bounds, which knows where a whole window lies.",
+        scatters_as_points.apply,
     ),
     Rewrite(
         "overlapping_updates",

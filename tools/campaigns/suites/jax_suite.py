@@ -55,7 +55,8 @@ def _load(harness: Any, out: Path) -> ImportedModel:
         return harness.dyn_fun(*given)
 
     rng = np.random.RandomState(zlib.crc32(harness.fullname.encode()))
-    given = tuple(np.asarray(value) for value in harness.dyn_args_maker(rng))
+    # Doubles and long integers are what JAX makes of them when it is called.
+    given = tuple(np.asarray(jax.numpy.asarray(value)) for value in harness.dyn_args_maker(rng))
     results = jax.tree_util.tree_leaves(jax.eval_shape(call, *given))
     model = spec.ModelSpec(
         module=call,

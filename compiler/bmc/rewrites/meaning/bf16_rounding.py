@@ -1,5 +1,7 @@
 """Rounds computed numbers of bf16 where a rounding shows: where they become others, or are compared.
 
+Integers become bf16 by way of f32.
+
 IREE computes bf16 in f32, and leaves out a rounding to bf16 that a conversion to f32 follows.
 """
 
@@ -24,6 +26,8 @@ _EXPONENT, _MANTISSA = 8, 7
 def apply(module: Any, _: object = None) -> None:
     """Rewrites such operations of StableHLO."""
     for op in list(ir_util.walk(module.operation)):
+        if _comes_from_integers(op):
+            _widen(op)
         if not _shows(op):
             continue
         with ir.InsertionPoint(op), op.location:
@@ -31,6 +35,20 @@ def apply(module: Any, _: object = None) -> None:
                 op.operands[number] = _rounded(value)
         if _is_brain(op.results[0].type):
             _narrow(op)
+
+
+def _comes_from_integers(op: ir_util.Op) -> bool:
+    if op.name != _CONVERT or not _is_brain(op.results[0].type):
+        return False
+    maker = ir_util.definition(op.operands[0])
+    source = maker.operands[0] if maker is not None and maker.name == _CONVERT else op.operands[0]
+    return isinstance(source.type.element_type, ir.IntegerType)
+
+
+def _widen(op: ir_util.Op) -> None:
+    """Makes bf16 of integers by way of rounded f32: LLVM makes it at once by a function that no target has."""
+    with ir.InsertionPoint(op), op.location:
+        op.operands[0] = _rounded(op.operands[0])
 
 
 def _shows(op: ir_util.Op) -> bool:
@@ -50,7 +68,7 @@ def _is_brain(kind: Any) -> bool:
 
 
 def _rounded(value: Any) -> Any:
-    """Returns numbers of bf16 as f32, rounded by operations on bits, which IREE does not leave out."""
+    """Returns numbers as f32 that bf16 holds, rounded by operations on bits, which IREE does not leave out."""
     wide = ir.RankedTensorType.get(value.type.shape, ir.F32Type.get())
     i32 = ir.IntegerType.get_signless(32)
     return build.op(

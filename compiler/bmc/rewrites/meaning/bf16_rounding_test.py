@@ -10,6 +10,7 @@ import numpy as np
 import support
 
 from bmc.dtype import Array
+from bmc.errors import BmcError
 from bmc.rewrites.meaning import bf16_rounding
 
 _MODEL = """func.func @main(%x: tensor<41xf32>) -> tensor<41x{type}> {{
@@ -26,6 +27,17 @@ _FLOORS = """  %s = stablehlo.floor %y : tensor<41xbf16>
   %r = stablehlo.convert %s : (tensor<41xbf16>) -> tensor<41xf32>"""
 _COMPARISONS = """  %l = stablehlo.constant dense<180.0> : tensor<41xbf16>
   %r = stablehlo.compare GT, %y, %l : (tensor<41xbf16>, tensor<41xbf16>) -> tensor<41xi1>"""
+_AT_ONCE = """func.func @main(%x: tensor<6xi32>) -> tensor<6xbf16> {
+  %y = stablehlo.convert %x : (tensor<6xi32>) -> tensor<6xbf16>
+  return %y : tensor<6xbf16>
+}
+"""
+_BY_F32 = """func.func @main(%x: tensor<6xi32>) -> tensor<6xbf16> {
+  %f = stablehlo.convert %x : (tensor<6xi32>) -> tensor<6xf32>
+  %y = stablehlo.convert %f : (tensor<6xf32>) -> tensor<6xbf16>
+  return %y : tensor<6xbf16>
+}
+"""
 _X = np.linspace(-200, 200, 41, dtype=np.float32)
 
 
@@ -59,6 +71,16 @@ class BrainFloatsTest(support.FolderTest):
   return %r : tensor<2x3xf32>
 }"""
         self.assertNotIn("reduce_precision", support.rewritten(text, bf16_rounding.apply))
+
+    def test_integers(self) -> None:
+        x = np.array([3, -200, 257, 2**24 + 1, 70000, -5], np.int32)
+        wanted = x.astype(np.float32).astype(ml_dtypes.bfloat16)
+        for text in (_AT_ONCE, _BY_F32):
+            np.testing.assert_array_equal(self.on_host(text, x)[0], wanted)
+            # If this fails, IREE needs no function for it any more.
+            with mock.patch.object(bf16_rounding, "apply"), self.assertRaises(BmcError) as caught:
+                self.on_host(text, x)
+            self.assertEqual(caught.exception.kind, "missing-function")
 
 
 if __name__ == "__main__":

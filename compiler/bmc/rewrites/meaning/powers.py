@@ -51,7 +51,7 @@ def apply(module: Any, _: object = None) -> None:
         if op.name not in (*_POWERS, *_ANGLES, *_CUBE_ROOTS):
             continue
         element = ir_util.element_type(op.results[0].type)
-        if isinstance(element, ir.IntegerType) or op.name in _POWERS and _is_right(op, module):
+        if not isinstance(element, ir.FloatType) or op.name in _POWERS and _is_right(op, module):
             continue
         if isinstance(element, ir.F64Type) and op.name not in _POWERS:
             continue
