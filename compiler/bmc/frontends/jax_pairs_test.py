@@ -49,7 +49,7 @@ class PairsTest(support.FolderTest):
             {"z": (4, 5, 2), "x": (), "power": (4, 5, 2), "product": (4, 4, 2)}
             | {"size": (4, 5), "sorted": (4, 5, 2), "sums": (4, 5, 2)},
         )
-        (z, x), (power, product, size, *_) = model.golden.inputs[0], model.golden.outputs[0]
+        (z, x), (_, product, size, *_) = model.golden.inputs[0], model.golden.outputs[0]
         numbers = z[..., 0] + 1j * z[..., 1]
         found = product[..., 0] + 1j * product[..., 1]
         np.testing.assert_allclose(found, numbers @ (numbers.T + x), rtol=1e-5, atol=1e-5)
