@@ -59,6 +59,17 @@ class PairsTest(support.FolderTest):
             model.notes,
         )
 
+    def test_the_pairs_of_a_file(self) -> None:
+        path = self.write("model.py", _MODEL)
+        z = np.random.default_rng(1).standard_normal((3, 4, 5, 2)).astype(np.float32)
+        file = self.folder / "inputs.npz"
+        np.savez(file, **{"0": z, "1": np.zeros(3, np.float32)})
+        model = import_model(f"{path}:make", ImportOptions(inputs=file), self.folder / "out")
+        self.assertEqual(len(model.golden.inputs), 3)
+        np.testing.assert_array_equal(model.golden.inputs[2][0], z[2])
+        sizes = np.hypot(z[2, ..., 0], z[2, ..., 1])
+        np.testing.assert_allclose(model.golden.outputs[2][2], sizes, rtol=1e-6)
+
     def test_a_single_number(self) -> None:
         path = self.write("model.py", _MODEL)
         model = import_model(f"{path}:one", ImportOptions(), self.folder / "out")

@@ -35,7 +35,18 @@ def of_factory(model: spec.ModelSpec, options: ImportOptions) -> spec.ModelSpec:
     """
     if options.inputs is None or model.calls:
         return model
-    return replace(model, cases=read(options.inputs), labels=None)
+    cases = read(options.inputs)
+    own = model.cases[0]
+    if len(cases[0]) == len(own):
+        cases = tuple(tuple(map(_complex, case, own)) for case in cases)
+    return replace(model, cases=cases, labels=None)
+
+
+def _complex(array: Array, own: Array) -> Array:
+    """Makes complex numbers of pairs, which a complex input of the model is on the target."""
+    if not np.iscomplexobj(own) or array.dtype != own.real.dtype or array.shape[-1:] != (2,):
+        return array
+    return np.ascontiguousarray(array).view(own.dtype)[..., 0]
 
 
 def of_calls(model: spec.ModelSpec, options: ImportOptions) -> tuple[spec.Call, ...]:
