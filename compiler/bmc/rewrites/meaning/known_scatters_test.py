@@ -10,7 +10,7 @@ import support
 from numpy.typing import NDArray
 
 from bmc.errors import BmcError
-from bmc.rewrites.meaning import known_scatters
+from bmc.rewrites.meaning import known_scatters, scatters_as_points
 
 _MODEL = """func.func @main(%x: tensor<4x5xf32>, %u: tensor<UPDATExf32>) -> tensor<4x5xf32> {
   %one = stablehlo.constant dense<1> : tensor<i32>
@@ -65,7 +65,11 @@ class KnownScattersTest(support.FolderTest):
                 text = _text(update, place, numbers)
                 np.testing.assert_array_equal(self.answer(text, x, u), wanted)
                 # If this fails, IREE does it itself, and the rewrite can go.
-                with mock.patch.object(known_scatters, "apply"), self.assertRaises(BmcError):
+                with (
+                mock.patch.object(known_scatters, "apply"),
+                mock.patch.object(scatters_as_points, "apply"),
+                self.assertRaises(BmcError),
+            ):
                     self.answer(text, x, u)
 
     def test_bodies_with_constants(self) -> None:

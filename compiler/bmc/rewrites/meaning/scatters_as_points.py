@@ -67,6 +67,8 @@ def _read(op: ir_util.Op) -> _Scatter | None:
     if first and first == list(range(len(first))) and {*partial} <= {*first} and ones:
         return None
     points = sorted({*indexed, *missing, *partial})
+    if not points:
+        return None
     counting = dict(zip(batching, numbers.get("scatter_indices_batching_dims", []), strict=True))
     return _Scatter(
         points,
