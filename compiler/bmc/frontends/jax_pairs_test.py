@@ -63,7 +63,7 @@ class PairsTest(support.FolderTest):
         path = self.write("model.py", _MODEL)
         z = np.random.default_rng(1).standard_normal((3, 4, 5, 2)).astype(np.float32)
         file = self.folder / "inputs.npz"
-        np.savez(file, **{"0": z, "1": np.zeros(3, np.float32)})
+        np.savez(file, **{"0": z, "1": np.zeros(3, np.float32)})  # type: ignore[arg-type]
         model = import_model(f"{path}:make", ImportOptions(inputs=file), self.folder / "out")
         self.assertEqual(len(model.golden.inputs), 3)
         np.testing.assert_array_equal(model.golden.inputs[2][0], z[2])
