@@ -37,6 +37,7 @@ from bmc.frontends import (
     tflite_expansions,
     tflite_file,
     tflite_lstm,
+    tflite_own,
     tflite_refused,
     tflite_resizes,
     tflite_rounding,
@@ -56,7 +57,7 @@ from bmc.frontends.tflite_file import TfliteFile
 _PACKAGES = ("ai-edge-litert", "tosa-converter-for-tflite")
 # The converter has no angle of zeros, infinities and NaN, and the others to 1.5e-5. It returns the remainder of x / y
 # in units of y.
-_MISCONVERTED = ("ATAN2", "FLOOR_MOD")
+_MISCONVERTED = ()
 # The largest number of inputs on which a quantized model is compared, and the multiply-accumulates that
 # all of them together may take: a few seconds of LiteRT's reference kernels on any machine.
 MOST_SAMPLES = 256
@@ -289,7 +290,7 @@ def _convert(file: TfliteFile, out: Path) -> None:
 
     errors.raise_first(misconverted(file))
     explicit = _explicit(file)
-    data = tflite_resizes.centered(explicit.data, file)
+    data = tflite_resizes.centered(tflite_own.write(explicit.data))
     converted = _run_converter(data, file, "Bytecode")
     try:
         tflite_rounding.finish(converted, file, out / artifacts.MODEL_FILE)
@@ -316,7 +317,7 @@ def unconverted(file: TfliteFile) -> list[BmcError]:
     Raises:
       BmcError: the converter rejects the file.
     """
-    data = tflite_resizes.centered(_explicit(file).data, file)
+    data = tflite_resizes.centered(tflite_own.write(_explicit(file).data))
     return tflite_rounding.unconverted(_run_converter(data, file, "Bytecode"), file)
 
 

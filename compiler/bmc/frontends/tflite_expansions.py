@@ -6,7 +6,6 @@
 - Pools of floats and bytes: the converter loses the function that a pool ends with.
 - STRIDED_SLICE: it writes no shape of a slice that begins before its tensor or ends behind it.
 - SIGN of floats: what is no number stays so. The converter's is 0.
-- ONE_HOT: an index that is out of range leaves a row without a hot element. The converter's picks the nearest.
 """
 
 from __future__ import annotations
@@ -141,41 +140,6 @@ def _quotient(model: Any, graph: Any, op: Any) -> list[Any]:
     ]
 
 
-def _comparison(model: Any, graph: Any, op: Any) -> list[Any]:
-    from ai_edge_litert.schema_py_generated import (
-        EqualOptionsT,
-        ReshapeOptionsT,
-        SelectV2OptionsT,
-        TensorType,
-    )
-
-    indices, _, on, off = op.inputs
-    types = {TensorType.INT32: np.int32, TensorType.INT64: np.int64}
-    kind = graph.tensors[indices].type
-    result = graph.tensors[op.outputs[0]]
-    shape = tflite_schema.shape(result)
-    if kind not in types or not shape:
-        return []
-    axis = op.builtinOptions.axis % len(shape)
-    name = tflite_schema.text(result.name)
-    dtype = np.dtype(types[kind])
-    # The depth is the result's extent: the shapes are static.
-    places = np.arange(shape[axis], dtype=dtype)
-    places = places.reshape([-1 if dim == axis else 1 for dim in range(len(shape))])
-    options = ReshapeOptionsT()
-    options.newShape = [1 if dim == axis else size for dim, size in enumerate(shape)]
-    beside = tflite_build.add_tensor(graph, name + "_indices", options.newShape, dtype.name)
-    extent = np.array(options.newShape, np.int32)
-    extents = tflite_build.add_constant(model, graph, name + "_shape", extent)
-    range_ = tflite_build.add_constant(model, graph, name + "_places", places)
-    hot = tflite_build.add_tensor(graph, name + "_hot", shape, "bool")
-    return [
-        tflite_build.op(model, "RESHAPE", [indices, extents], [beside], 1, options),
-        tflite_build.op(model, "EQUAL", [beside, range_], [hot], 2, EqualOptionsT()),
-        tflite_build.op(model, "SELECT_V2", [hot, on, off], op.outputs, 1, SelectV2OptionsT()),
-    ]
-
-
 def _sign(model: Any, graph: Any, op: Any) -> list[Any]:
     from ai_edge_litert.schema_py_generated import NotEqualOptionsT, SelectV2OptionsT, TensorType
 
@@ -248,7 +212,6 @@ _EXPANSIONS = {
     "LOG_SOFTMAX": _logarithm,
     "MAX_POOL_2D": _activated,
     "NEG": _difference,
-    "ONE_HOT": _comparison,
     "SIGN": _sign,
     "STRIDED_SLICE": _inside,
 }

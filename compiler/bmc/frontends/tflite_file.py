@@ -97,9 +97,10 @@ class TfliteFile:
         return tuple(q.zero_point if q else 0 if i.dtype is sound else None for q, i in pairs)
 
     def is_dynamic(self) -> bool:
-        """Whether the file leaves the shape of a tensor open: of an input, or of one that may be a scalar."""
+        """Whether the file leaves the shape of a tensor open, or whether it is a scalar."""
         return any(None in info.shape for info in self.inputs) or any(
-            not shape(tensor) and not tensor.hasRank
+            (not shape(tensor) and not tensor.hasRank)
+            or (tensor.shapeSignature is not None and -1 in tensor.shapeSignature)
             for graph in self.model.subgraphs
             for tensor in graph.tensors
         )

@@ -7,6 +7,8 @@ Newton's method.
 
 from __future__ import annotations
 
+import numpy as np
+
 # exp(-2^n) for n from -2, with 15 bits behind the point.
 _EXPS = {-2: 25520, -1: 19875, 0: 12055, 1: 4435, 2: 600, 3: 11, 4: 0}
 _EXP_EIGHTH, _THIRD = 28918, 10923
@@ -33,6 +35,12 @@ class Body:
         if (value, kind) not in self._constants:
             self._constants[value, kind] = self.line(f"arith.constant {value} : {kind}")
         return self._constants[value, kind]
+
+    def real(self, value: float) -> str:
+        """Returns a number of f32."""
+        number = np.float32(value)
+        text = f"{number:.9e}" if np.isfinite(number) else f"0x{number.view(np.uint32):08X}"
+        return self.line(f"arith.constant {text} : f32")
 
     def cast(self, name: str, x: str, kinds: tuple[str, str]) -> str:
         return self.line(f"arith.{name} {x} : {kinds[0]} to {kinds[1]}")

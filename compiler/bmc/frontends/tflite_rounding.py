@@ -7,7 +7,6 @@
 - LiteRT's CAST truncates. TOSA's rounds.
 - LiteRT's ROUND takes the even one of two integers that are equally near. The converter adds a half, which rounds, and
   takes the floor.
-- LiteRT's reference kernels compute LOGISTIC and similar ops in integers, see tflite_tables.
 - LiteRT's FLOOR_DIV looks at the signs of integers, the converter at that of their product, which overflows.
 - LiteRT's DIV makes the largest integer of the least one by -1.
 - LiteRT quantizes floats by division, rounds ties away from zero and saturates. The converter multiplies,
@@ -25,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from bmc import errors
-from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import (
     tflite_activations,
@@ -33,9 +31,9 @@ from bmc.frontends import (
     tflite_int8_lstm,
     tflite_int8_svdf,
     tflite_int16,
+    tflite_own,
     tflite_schema,
     tflite_signal,
-    tflite_tables,
     tflite_text,
     tflite_wide_softmax,
 )
@@ -122,12 +120,12 @@ def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None
     dense, casts = file.outputs_of("FULLY_CONNECTED"), file.outputs_of("CAST")
     rounds, quantized = file.outputs_of("ROUND"), file.outputs_of("QUANTIZE")
     down, quotients = file.outputs_of("FLOOR_DIV"), file.outputs_of("DIV")
-    tables = tflite_tables.tables(file)
     sums, curves = tflite_int16.sums(file), tflite_curves.curves(file)
     activations, lstms = tflite_activations.activations(file), tflite_int8_lstm.lstms(file)
     svdfs, shares = tflite_int8_svdf.svdfs(file), tflite_wide_softmax.scales(file.model)
     yield from tflite_signal.corrections(ops, _tensor, file)
     for op in ops:
+        yield from tflite_own.corrections(op)
         yield from tflite_int8_lstm.corrections(op, _tensor(op), lstms)
         yield from tflite_int8_svdf.corrections(op, _tensor(op), svdfs)
         yield from tflite_wide_softmax.corrections(op, _tensor(op), shares)
@@ -138,8 +136,6 @@ def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None
             yield partial(_round_once, op)
         if op.name == "tosa.rescale" and _is(op.operands[0], "tosa.resize"):
             yield partial(_round_away, op)
-        if op.name == "tosa.table" and _tensor(op) in tables:
-            yield partial(_Maker(op, op.operands[1]).replace, 1, tables[_tensor(op)])
         if op.name == "tosa.floor" and _tensor(op) in rounds:
             yield partial(_round_to_even, op)
         if op.name == "tosa.mul" and _tensor(op) in down and _is_sign(op):
@@ -167,6 +163,8 @@ def _round_away(rescale: Any) -> None:
     from iree.compiler import ir
 
     (sums,) = rescale.operands[0:1]
+    if sums.type.element_type.width < 32:
+        return  # the nearest pixels
     make = _Maker(rescale, sums)
     # SINGLE_ROUND rounds ties up. Subtracting one from a negative sum avoids ties and changes nothing else.
     sign = make("arithmetic_right_shift", sums, make.constant(31), round=ir.BoolAttr.get(False))
@@ -328,11 +326,6 @@ class _Maker:
         )
         splat = self._ir.DenseElementsAttr.get_splat(kind, self.number(value))
         return self._make("tosa.const", kind, (), {"values": splat})
-
-    def replace(self, operand: int, values: Array) -> None:
-        """Replaces an operand of the op with a constant of x's type."""
-        dense = self._ir.DenseElementsAttr.get(values, type=self.x.type)
-        self._before.operands[operand] = self("const", values=dense)
 
     def number(self, value: float) -> Any:
         element = self._ir.ShapedType(self.x.type).element_type
