@@ -28,6 +28,7 @@ from bmc.frontends.tflite_schema import (
     OTHER_OPS,
     builtin,
     constants,
+    is_quantized,
     op_kind,
     pack,
     shape,
@@ -39,6 +40,8 @@ from bmc.golden import Declared
 _PRODUCTS = (
     "BATCH_MATMUL", "CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV",
 )  # fmt: skip
+# LiteRT's names of its kernels.
+REFERENCE, OPTIMIZED, FAST = "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "BUILTIN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,14 @@ class TfliteFile:
             if codes[op.opcodeIndex] == getattr(BuiltinOperator, kind)
         }
 
+    def sums_integers(self) -> bool:
+        """Whether an op SUM adds up integers with a scale."""
+        return any(
+            op_kind(self.model, op) == "SUM" and is_quantized(graph.tensors[op.inputs[0]])
+            for graph in self.model.subgraphs
+            for op in graph.operators
+        )
+
     def hybrid_weight(self) -> str:
         """Returns the first int8 weight of an op on floats (dynamic range quantization), "" if none."""
         from ai_edge_litert.schema_py_generated import TensorType
@@ -189,7 +200,8 @@ class TfliteFile:
 class Runner:
     """Runs a model in LiteRT with fixed input shapes. Methods raise BmcError if LiteRT fails.
 
-    With `fast`, it takes the kernels that applications use, and not the reference ones.
+    With `fast`, it takes the kernels that applications use, and not the reference ones. So it does without them for
+    sums of integers, of which LiteRT's reference kernel returns what lies in memory.
     """
 
     def __init__(
@@ -197,7 +209,7 @@ class Runner:
     ) -> None:
         self._file = file
         self._inputs = inputs
-        self._fast = fast
+        self._kernels = FAST if fast else OPTIMIZED if file.sums_integers() else REFERENCE
         # Other ops that keep something begin with zeros in each call, as they do in bmc.
         self._keeps = bool(file.ops()[tflite_svdf_op.KIND])
         self._data = tflite_svdf_op.for_litert(file.data) if self._keeps else file.data
@@ -205,7 +217,7 @@ class Runner:
 
     def reset(self) -> None:
         """Gives variables their initial values, which LiteRT does only for a new interpreter."""
-        self._interpreter = interpreter(self._data, self._file.name, fast=self._fast)
+        self._interpreter = interpreter(self._data, self._file.name, kernels=self._kernels)
         self._indices = [detail["index"] for detail in self._interpreter.get_input_details()]
         for index, info in zip(self._indices, self._inputs, strict=True):
             self._interpreter.resize_tensor_input(index, info.shape)
@@ -344,8 +356,10 @@ def _name_tensors(model: Any) -> bool:
     return renamed
 
 
-def interpreter(data: bytes, name: str, *, fast: bool = False, keeps: bool = False) -> Any:
-    """Returns LiteRT's interpreter with reference or fast kernels; raises BmcError if it rejects the file.
+def interpreter(
+    data: bytes, name: str, *, kernels: str = REFERENCE, keeps: bool = False
+) -> Any:
+    """Returns LiteRT's interpreter with such kernels; raises BmcError if it rejects the file.
 
     With `keeps`, all tensors have their values after a run.
     """
@@ -358,11 +372,11 @@ def interpreter(data: bytes, name: str, *, fast: bool = False, keeps: bool = Fal
             hint=installing.hint("ai-edge-litert", "tosa-converter-for-tflite"),
         ) from None
 
-    def make(kernels: Any) -> Any:
+    def make(kernels: str) -> Any:
         return Interpreter(
             model_content=data,
             num_threads=1,
-            experimental_op_resolver_type=kernels,
+            experimental_op_resolver_type=getattr(OpResolverType, kernels),
             experimental_preserve_all_tensors=keeps,
         )
 
@@ -370,12 +384,12 @@ def interpreter(data: bytes, name: str, *, fast: bool = False, keeps: bool = Fal
         if data[4:8] != IDENTIFIER:
             raise ValueError("it does not begin like a TFLite file")
         try:
-            return make(OpResolverType.BUILTIN if fast else OpResolverType.BUILTIN_REF)
+            return make(kernels)
         except ValueError as error:
             if "builtin opcode" not in str(error):
                 raise
             # A few ops have no reference kernel.
-            return make(OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+            return make(OPTIMIZED)
     except ValueError as error:
         raise BmcError(
             "bad-file",

@@ -18,6 +18,8 @@ from bmc.frontends import (
     tflite_own_moves,
     tflite_own_numbers,
     tflite_own_sums,
+    tflite_own_windows,
+    tflite_resizes,
     tflite_schema,
     tflite_tables,
     tflite_text,
@@ -32,6 +34,8 @@ for _kinds in (
     tflite_own_moves.KINDS,
     tflite_own_numbers.KINDS,
     tflite_own_sums.KINDS,
+    tflite_own_windows.KINDS,
+    tflite_resizes.KINDS,
     tflite_tables.KINDS,
 ):
     for _kind, _writer in _kinds.items():

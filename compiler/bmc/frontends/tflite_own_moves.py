@@ -5,11 +5,8 @@ Where LiteRT goes through a tensor step by step, each result looks at all elemen
 
 from __future__ import annotations
 
-import numpy as np
-
-from bmc.frontends import tflite_resizes
 from bmc.frontends.tflite_fixed_point import Body
-from bmc.frontends.tflite_own_text import Operation, Text, compare, index, places
+from bmc.frontends.tflite_own_text import Operation, Text, compare, element, index, places
 from bmc.frontends.tflite_signal_lines import Value
 
 
@@ -80,27 +77,6 @@ def _one_hot(op: Operation) -> str:
     return text.function(text.loop(operands, made.shape, made.element, body))
 
 
-def _resize(op: Operation) -> str:
-    """RESIZE_NEAREST_NEIGHBOR in the form of TensorFlow 1."""
-    text, made = Text(op), op.outputs[0]
-    image = text.inputs[0]
-    sizes = list(zip(image.shape[1:3], made.shape[1:3], strict=True))
-    others = op.options.alignCorners or op.options.halfPixelCenters
-    if others or tflite_resizes.is_multiple(image.shape[1:3], made.shape[1:3]):
-        return ""
-    tables = []
-    for before, after in sizes:
-        scale = np.float32(before) / np.float32(after)
-        nearest = np.floor(np.arange(after, dtype=np.float32) * scale).astype(np.int32)
-        tables.append(text.constant(np.minimum(nearest, before - 1)))
-
-    def body(b: Body, row: str, column: str, _: str) -> str:
-        return _element(b, image, [index(b, 0), row, column, index(b, 3)])
-
-    operands = [(table, [place]) for place, table in enumerate(tables, 1)]
-    return text.function(text.loop(operands, made.shape, made.element, body))
-
-
 def _reversed(op: Operation) -> str:
     """REVERSE_SEQUENCE: the first elements of a sequence, backwards."""
     text, made = Text(op), op.outputs[0]
@@ -115,7 +91,7 @@ def _reversed(op: Operation) -> str:
         opposite = b.op("subi", b.plus(count, -1), place)
         inside = compare(b, "lt", place, count, "i32")
         at[options.seqDim] = b.select(inside, opposite, place)
-        return _element(b, x, at)
+        return element(b, x, at)
 
     operands = [(lengths, [options.batchDim])]
     return text.function(text.loop(operands, made.shape, made.element, body))
@@ -136,7 +112,7 @@ def _dense(op: Operation) -> str:
             same = compare(
                 b,
                 "eq",
-                _element(b, indices, at),
+                element(b, indices, at),
                 index(b, dim, indices.element),
                 indices.element,
             )
@@ -176,8 +152,8 @@ def _largest(op: Operation) -> str:
         def body(b: Body, value: str, place: str, old: str, takes: bool = takes) -> str:
             mine = compare(b, "eq", place, index(b, last), "i32")
             new = value if takes else index(b, last + 1)
-            element = x.element if takes else "i32"
-            return b.line(f"arith.select {mine}, {new}, {old} : {element}")
+            kind = x.element if takes else "i32"
+            return b.line(f"arith.select {mine}, {new}, {old} : {kind}")
 
         operands = [(each, [*rest, last + 1]) for each in (x, rank)]
         zero = "0.0" if tensor.is_float else "0"
@@ -187,10 +163,31 @@ def _largest(op: Operation) -> str:
     return text.function(*made)
 
 
-def _element(b: Body, value: Value, at: list[str]) -> str:
-    """Returns an element of a tensor at places that are numbers of i32."""
-    names = ", ".join(b.cast("index_cast", place, ("i32", "index")) for place in at)
-    return b.line(f"tensor.extract %{value.name}[{names}] : {value.type}")
+def _numbered(op: Operation) -> str:
+    """UNIQUE: the places of elements among those that are different, if nothing reads how many these are."""
+    text, (values, numbers) = Text(op), op.outputs
+    (x,) = text.inputs
+    if 0 not in op.unread:
+        return ""
+    kind, most = numbers.element, x.shape[0]
+
+    def first(b: Body, mine: str, other: str, old: str) -> str:
+        same = compare(b, "eq", mine, other, x.element)
+        place = b.select(same, index(b, 1), b.number(most))
+        return b.op("minsi", old, place)
+
+    firsts = text.loop([(x, (0,)), (x, (1,))], x.shape, "i32", first, dims=(0,), start=str(most))
+
+    def before(b: Body, mine: str, other: str, old: str) -> str:
+        place = index(b, 1)
+        is_first = compare(b, "eq", other, place, "i32")
+        counts = b.op("andi", is_first, compare(b, "lt", place, mine, "i32"), kind="i1")
+        return b.op("addi", old, b.cast("extui", counts, ("i1", kind)), kind=kind)
+
+    operands = [(firsts, (0,)), (firsts, (1,))]
+    made = text.loop(operands, numbers.shape, kind, before, dims=(0,), start="0")
+    zero = "0.0" if values.is_float else "0"
+    return text.function(text.filled(values.shape, values.element, zero), made)
 
 
 KINDS = {
@@ -199,9 +196,9 @@ KINDS = {
     "MATRIX_DIAG": _diagonal,
     "MATRIX_SET_DIAG": _set_diagonal,
     "ONE_HOT": _one_hot,
-    "RESIZE_NEAREST_NEIGHBOR": _resize,
     "REVERSE_SEQUENCE": _reversed,
     "SPARSE_TO_DENSE": _dense,
     "TOPK_V2": _largest,
+    "UNIQUE": _numbered,
     "ZEROS_LIKE": _zeros,
 }

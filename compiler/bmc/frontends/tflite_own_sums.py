@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
+from bmc.frontends import tflite_text
 from bmc.frontends.tflite_fixed_point import Body
 from bmc.frontends.tflite_own_text import Operation, Text, compare, index
+from bmc.frontends.tflite_signal_lines import Value
 
 # Ops -> what they begin with, as MLIR has it, for floats and for integers of 32 and 64 bits.
 _STARTS = {
@@ -99,8 +103,102 @@ def _normalized(op: Operation) -> str:
     return text.function(text.loop([(x, own), (sums, own)], made.shape, "f32", scaled))
 
 
+def _sum(op: Operation) -> str:
+    """SUM of integers with scales: LiteRT makes them in floats, but adds up before."""
+    x, made = op.inputs[0], op.outputs[0]
+    if x.dtype not in ("int8", "int16") or not (x.scale and made.scale):
+        return ""
+    text = Text(op)
+    if (axes := _axes(op)) is None:
+        return ""
+
+    def add(b: Body, value: str, old: str) -> str:
+        return b.add(old, b.cast("extsi", value, (x.element, "i32")))
+
+    scale = x.scale / made.scale
+    count = int(np.prod([x.shape[axis] for axis in axes]))
+    bias = np.float32(-x.zero) * scale * np.float32(count)
+
+    def scaled(b: Body, total: str, _: str) -> str:
+        number = b.cast("sitofp", total, ("i32", "f32"))
+        number = b.op("mulf", number, b.real(scale), kind="f32")
+        whole = b.line(f"math.round {b.op('addf', number, b.real(bias), kind='f32')} : f32")
+        # What no float of 32 bits is away from an integer that fits into them.
+        large = b.real(2.0**24)
+        low = b.line(f"arith.maximumf {whole}, {b.real(-(2.0**24))} : f32")
+        limited = b.line(f"arith.minimumf {low}, {large} : f32")
+        return b.fitted(b.plus(b.cast("fptosi", limited, ("f32", "i32")), made.zero), made.element)
+
+    sums = _reduced(text, axes, add, "0")
+    return _ended(text, text.loop([(sums, range(len(sums.shape)))], sums.shape, made.element, scaled))
+
+
+def _product(op: Operation) -> str:
+    """REDUCE_PROD of integers with scales: each product is scaled, so that the next one fits."""
+    x, made = op.inputs[0], op.outputs[0]
+    if x.dtype not in ("int8", "int16") or not (x.scale and made.scale):
+        return ""
+    text, rank = Text(op), len(x.shape)
+    if (axes := _axes(op)) is None:
+        return ""
+    count = int(np.prod([x.shape[axis] for axis in axes]))
+    scale = float(x.scale) / float(made.scale) ** (1 / count)
+    multipliers, shifts = tflite_text.multipliers(np.array([scale]), 15)
+    # A shift to the left would need more bits.
+    if shifts[0] < 1:
+        return ""
+
+    def scaled(b: Body, wide: str) -> str:
+        """Returns an i64, scaled and cut off to an i32, as LiteRT does."""
+        product = b.op("muli", wide, b.number(int(multipliers[0]), "i64"), kind="i64")
+        up = b.op("addi", product, b.number(1 << (int(shifts[0]) - 1), "i64"), kind="i64")
+        shifted = b.op("shrsi", up, b.number(int(shifts[0]), "i64"), kind="i64")
+        return b.cast("trunci", shifted, ("i64", "i32"))
+
+    def multiply(b: Body, value: str, old: str) -> str:
+        number = b.plus(b.cast("extsi", value, (x.element, "i32")), -x.zero)
+        wide = [b.cast("extsi", each, ("i32", "i64")) for each in (number, old)]
+        product = scaled(b, b.op("muli", *wide, kind="i64"))
+        first = b.line("arith.constant true")
+        for loop in range(rank - len(axes), rank):
+            is_first = compare(b, "eq", index(b, loop), b.number(0), "i32")
+            first = b.op("andi", first, is_first, kind="i1")
+        return b.select(first, number, product)
+
+    def last(b: Body, value: str, _: str) -> str:
+        result = scaled(b, b.cast("extsi", value, ("i32", "i64")))
+        return b.fitted(b.plus(result, made.zero), made.element)
+
+    products = _reduced(text, axes, multiply, "1")
+    own = range(len(products.shape))
+    return _ended(text, text.loop([(products, own)], products.shape, made.element, last))
+
+
+def _axes(op: Operation) -> list[int] | None:
+    """Returns the axes that a reduction takes away, None if the file leaves them open."""
+    rank, axes = len(op.inputs[0].shape), op.inputs[1].value
+    return None if axes is None else sorted({int(axis) % rank for axis in axes.reshape(-1)})
+
+
+def _reduced(text: Text, axes: list[int], body: Callable[..., str], start: str) -> Value:
+    """Returns an i32 for each part of the operand along these axes, which the last loops run through in order."""
+    x = text.inputs[0]
+    kept = [axis for axis in range(len(x.shape)) if axis not in axes]
+    order = [*kept, *axes]
+    places = [order.index(axis) for axis in range(len(order))]
+    shape = [x.shape[axis] for axis in kept]
+    return text.loop([(x, places)], shape, "i32", body, dims=range(len(kept)), start=start)
+
+
+def _ended(text: Text, made: Value) -> str:
+    """Returns the function of a result that may still lack dimensions of one element."""
+    return text.function(text.shaped(made, text.op.outputs[0].shape))
+
+
 KINDS: dict[str, Callable[[Operation], str]] = {
     "CUMSUM": _running,
     "LOCAL_RESPONSE_NORMALIZATION": _normalized,
+    "REDUCE_PROD": _product,
+    "SUM": _sum,
     **dict.fromkeys(_STARTS, _segments),
 }

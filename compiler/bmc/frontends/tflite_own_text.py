@@ -31,6 +31,7 @@ class Operation:
       outputs: its results.
       options: those of the schema, None if it has none.
       version: its version.
+      unread: the places of results that nothing reads.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Operation:
     outputs: tuple[Tensor, ...]
     options: Any
     version: int
+    unread: frozenset[int]
 
     @staticmethod
     def of(model: Any, graph: Any, op: Any) -> Operation | None:
@@ -53,7 +55,9 @@ class Operation:
             tflite_schema.op_kind(model, op),
             model.operatorCodes[op.opcodeIndex].version,
         )
-        return Operation(kind, inputs, outputs, op.builtinOptions, version)
+        read = {*graph.outputs, *(index for each in graph.operators for index in each.inputs)}
+        unread = frozenset(place for place, i in enumerate(op.outputs) if i not in read)
+        return Operation(kind, inputs, outputs, op.builtinOptions, version, unread)
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,17 @@ class Text(Lines):
         text = f"linalg.fill ins(%{scalar} : {element}) outs(%{room.name} : {room.type})"
         return self._add(f"{text} -> {room.type}", shape, element)
 
+    def shaped(self, value: Value, shape: Sequence[int]) -> Value:
+        """Returns a tensor with other dimensions of one element."""
+        if value.shape == tuple(shape):
+            return value
+        sizes = np.array(shape, np.int64)
+        name = f"n{len(self.lines)}"
+        kind = f"tensor<{len(shape)}xindex>"
+        self.lines.append(f"  %{name} = arith.constant dense<{list(map(int, sizes))}> : {kind}")
+        text = f"tensor.reshape %{value.name}(%{name}) : ({value.type}, {kind}) ->"
+        return self.operation(text, shape, value.element)
+
     def padded(self, value: Value, shape: Sequence[int]) -> Value:
         """Returns a tensor of a larger shape, with zeros behind the elements."""
         high = [after - before for before, after in zip(value.shape, shape, strict=True)]
@@ -245,3 +260,9 @@ def compare(b: Body, how: str, x: str, y: str, element: str) -> str:
 def index(b: Body, loop: int, element: str = "i32") -> str:
     """Returns how often a loop has run."""
     return b.cast("index_cast", b.line(f"linalg.index {loop} : index"), ("index", element))
+
+
+def element(b: Body, value: Value, at: Sequence[str]) -> str:
+    """Returns an element of a tensor at places that are numbers of i32."""
+    names = ", ".join(b.cast("index_cast", place, ("i32", "index")) for place in at)
+    return b.line(f"tensor.extract %{value.name}[{names}] : {value.type}")

@@ -118,7 +118,7 @@ def _walk(module: Any) -> list[Any]:
 def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None]]:
     """Yields the changes that make each op compute as in LiteRT."""
     dense, casts = file.outputs_of("FULLY_CONNECTED"), file.outputs_of("CAST")
-    rounds, quantized = file.outputs_of("ROUND"), file.outputs_of("QUANTIZE")
+    rounds, quantized = file.outputs_of("ROUND"), _scales(file)
     down, quotients = file.outputs_of("FLOOR_DIV"), file.outputs_of("DIV")
     sums, curves = tflite_int16.sums(file), tflite_curves.curves(file)
     activations, lstms = tflite_activations.activations(file), tflite_int8_lstm.lstms(file)
@@ -144,11 +144,11 @@ def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None
             yield partial(_saturate, op)
         if op.name == "tosa.cast" and _tensor(op) in casts:
             yield partial(_truncate, op)
-        elif op.name == "tosa.cast" and _tensor(op) in quantized & activations.keys():
-            if _is(op.operands[0], "tosa.mul"):
-                yield partial(_quantize_to_16_bits, op, activations[_tensor(op)].made)
-        elif op.name == "tosa.cast" and (rounded := _quantized(op)) is not None:
-            yield partial(_quantize, op, rounded)
+        elif op.name == "tosa.cast" and _tensor(op) in quantized:
+            if (rounded := _quantized(op)) is not None:
+                yield partial(_quantize, op, rounded, quantized[_tensor(op)])
+            elif _is(op.operands[0], "tosa.mul") and op.results[0].type.element_type.width < 32:
+                yield partial(_quantize_to_16_bits, op, quantized[_tensor(op)])
 
 
 def _round_once(rescale: Any) -> None:
@@ -248,10 +248,24 @@ def _quantized(narrowing: Any) -> Any:
     return rounded if is_float and 1 < element.width < 32 else None
 
 
-def _quantize(narrowing: Any, rounded: Any) -> None:
-    """Makes floats round to nearest, ties away from zero, and the integers saturate."""
+def _scales(file: TfliteFile) -> dict[str, np.float32]:
+    """Returns the scale of each QUANTIZE by the name of its output."""
+    return {
+        tflite_schema.text(made.name): np.float32(made.quantization.scale[0])
+        for graph in file.model.subgraphs
+        for op in graph.operators
+        if tflite_schema.op_kind(file.model, op) == "QUANTIZE"
+        for made in [graph.tensors[op.outputs[0]]]
+        if tflite_schema.is_quantized(made)
+    }
+
+
+def _quantize(narrowing: Any, rounded: Any, scale: np.float32) -> None:
+    """Divides, makes floats round to nearest, ties away from zero, and the integers saturate."""
     from iree.compiler import ir
 
+    if _is(rounded.operands[0], "tosa.mul"):
+        _divide(rounded.operands[0].owner.operation, scale)
     (x,) = rounded.operands
     make = _Maker(rounded, x)
     x = make("clamp", x, min_val=make.number(-_LARGE), max_val=make.number(_LARGE))
@@ -271,19 +285,21 @@ def _quantize(narrowing: Any, rounded: Any) -> None:
 
 
 def _quantize_to_16_bits(narrowing: Any, scale: np.float32) -> None:
-    """Does what _quantize() does, and divides: with 16 bits, the product with 1 / scale may be next to the quotient."""
+    """Does what _quantize() does of a product that is cast to 16 bits at once, because there is no zero point."""
     from iree.compiler import ir
 
-    (quotient,) = narrowing.operands
-    product = quotient.owner.operation
-    x = product.operands[0]
+    (product,) = narrowing.operands
     i32 = ir.IntegerType.get_signless(32, narrowing.context)
-    whole = ir.RankedTensorType.get(x.type.shape, i32, loc=narrowing.location)
+    whole = ir.RankedTensorType.get(product.type.shape, i32, loc=narrowing.location)
     with ir.InsertionPoint(narrowing), narrowing.location:
-        rounded = ir.Operation.create("tosa.cast", [whole], [quotient])
+        rounded = ir.Operation.create("tosa.cast", [whole], [product])
     narrowing.operands[0] = rounded.result
-    _quantize(narrowing, rounded)
+    _quantize(narrowing, rounded, scale)
 
+
+def _divide(product: Any, scale: np.float32) -> None:
+    """Makes a quotient of a product with 1 / scale, which may be next to it."""
+    x = product.operands[0]
     loops = ", ".join(f"d{axis}" for axis in range(len(x.type.shape)))
     parallel = ", ".join(['"parallel"'] * len(x.type.shape))
     # One number for all elements, as in _Maker.constant().

@@ -32,8 +32,7 @@ def _of_bytes(op: Operation) -> str:
     (x,), (made,) = op.inputs, op.outputs
     if not (x.scale and made.scale and made.dtype == "int8"):
         return ""
-    given = np.arange(-128, 128)
-    return _looked_up(op, _run(op, np.maximum(given, x.zero) if op.kind in _ROOTS else given))
+    return _looked_up(op, _run(op, np.arange(-128, 128)))
 
 
 def _of_words(op: Operation) -> str:
@@ -71,6 +70,8 @@ def _looked_up(op: Operation, entries: Array) -> str:
 
 def _run(op: Operation, values: Array) -> Array:
     """Returns LiteRT's results."""
+    if op.kind in _ROOTS:
+        values = np.maximum(values, op.inputs[0].zero)
     model = tflite_build.empty()
     (graph,) = model.subgraphs
 
