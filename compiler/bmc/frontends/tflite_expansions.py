@@ -5,6 +5,7 @@
 - L2_NORMALIZATION of floats: LiteRT divides by no less than a millionth.
 - Pools of floats and bytes: the converter loses the function that a pool ends with.
 - STRIDED_SLICE: it writes no shape of a slice that begins before its tensor or ends behind it.
+- COMPLEX_ABS: it takes an operand and its result for tensors of one shape, and counts the parts of complex numbers.
 - SIGN of floats: what is no number stays so. The converter's is 0.
 """
 
@@ -157,6 +158,25 @@ def _sign(model: Any, graph: Any, op: Any) -> list[Any]:
     ]
 
 
+def _magnitude(model: Any, graph: Any, op: Any) -> list[Any]:
+    """Takes the root of the sum of the squares of both parts."""
+    from ai_edge_litert.schema_py_generated import AddOptionsT, MulOptionsT
+
+    result = graph.tensors[op.outputs[0]]
+    name, shape = tflite_schema.text(result.name), tflite_schema.shape(result)
+    ops, squares = [], []
+    for part in ("REAL", "IMAG"):
+        number, square = (
+            tflite_build.add_tensor(graph, f"{name}_{part}{end}", shape) for end in ("", "_square")
+        )
+        ops.append(tflite_build.op(model, part, op.inputs, [number]))
+        ops.append(tflite_build.op(model, "MUL", [number] * 2, [square], options=MulOptionsT()))
+        squares.append(square)
+    total = tflite_build.add_tensor(graph, name + "_total", shape)
+    ops.append(tflite_build.op(model, "ADD", squares, [total], options=AddOptionsT()))
+    return [*ops, tflite_build.op(model, "SQRT", [total], op.outputs)]
+
+
 def _inside(model: Any, graph: Any, op: Any) -> list[Any]:
     """Moves the ends of a slice into its tensor, if all are constants and no dimension comes or goes."""
     options = op.builtinOptions
@@ -208,6 +228,7 @@ def _activated(model: Any, graph: Any, op: Any) -> list[Any]:
 
 _EXPANSIONS = {
     "AVERAGE_POOL_2D": _activated,
+    "COMPLEX_ABS": _magnitude,
     "L2_NORMALIZATION": _quotient,
     "LOG_SOFTMAX": _logarithm,
     "MAX_POOL_2D": _activated,

@@ -176,12 +176,18 @@ class TfliteFile:
             if codes[op.opcodeIndex] == getattr(BuiltinOperator, kind)
         }
 
-    def sums_integers(self) -> bool:
-        """Whether an op SUM adds up integers with a scale."""
+    def is_misjudged(self) -> bool:
+        """Whether LiteRT's reference kernels are wrong for an op.
+
+        Of sums of integers with a scale, they return what lies in memory. LOCAL_RESPONSE_NORMALIZATION leaves out one of
+        the neighbors.
+        """
         return any(
-            op_kind(self.model, op) == "SUM" and is_quantized(graph.tensors[op.inputs[0]])
+            kind == "LOCAL_RESPONSE_NORMALIZATION"
+            or (kind == "SUM" and is_quantized(graph.tensors[op.inputs[0]]))
             for graph in self.model.subgraphs
             for op in graph.operators
+            for kind in [op_kind(self.model, op)]
         )
 
     def hybrid_weight(self) -> str:
@@ -200,8 +206,7 @@ class TfliteFile:
 class Runner:
     """Runs a model in LiteRT with fixed input shapes. Methods raise BmcError if LiteRT fails.
 
-    With `fast`, it takes the kernels that applications use, and not the reference ones. So it does without them for
-    sums of integers, of which LiteRT's reference kernel returns what lies in memory.
+    With `fast`, it takes the kernels that applications use, and not the reference ones.
     """
 
     def __init__(
@@ -209,7 +214,7 @@ class Runner:
     ) -> None:
         self._file = file
         self._inputs = inputs
-        self._kernels = FAST if fast else OPTIMIZED if file.sums_integers() else REFERENCE
+        self._kernels = FAST if fast else OPTIMIZED if file.is_misjudged() else REFERENCE
         # Other ops that keep something begin with zeros in each call, as they do in bmc.
         self._keeps = bool(file.ops()[tflite_svdf_op.KIND])
         self._data = tflite_svdf_op.for_litert(file.data) if self._keeps else file.data
@@ -312,8 +317,9 @@ def parse(data: bytes, name: str) -> TfliteFile:
     tflite_check.check(model, name, len(data))
     replaced = tflite_mediapipe.replace(model, name)
     sizes = tflite_mends.fold_sizes(model, name)
-    notes += [sizes] if sizes else []
-    if _name_tensors(model) or replaced or sizes:
+    scales = tflite_mends.scale_zeros(model, name)
+    notes += filter(None, (sizes, scales))
+    if _name_tensors(model) or replaced or sizes or scales:
         data = pack(model, len(data))
         details = interpreter(data, name)
     tflite_sparse.make_dense(model, name)

@@ -91,7 +91,10 @@ def _size(op: Operation) -> str:
 
 
 def _quotient(op: Operation) -> str:
-    """DIV: a product with the reciprocal of the divisor, of which a table has all."""
+    """DIV: a product with the reciprocal of the divisor, of which a table has all.
+
+    Of tiny quotients, which are zero here, LiteRT shifts by more bits than there are and returns anything.
+    """
     (made,) = op.outputs
     if any(each.dtype != "int8" or not each.scale for each in (*op.inputs, made)):
         return ""

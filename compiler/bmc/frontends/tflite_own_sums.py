@@ -83,10 +83,8 @@ def _normalized(op: Operation) -> str:
 
     def squares(b: Body, value: str, old: str) -> str:
         distance = b.op("subi", index(b, rank), index(b, rank - 1))
-        first = compare(b, "ge", distance, b.number(-options.radius), "i32")
-        # LiteRT leaves out the last of the neighbors.
-        last = compare(b, "lt", distance, b.number(options.radius), "i32")
-        counts = b.op("andi", first, last, kind="i1")
+        near = b.op("maxsi", distance, b.minus(0, distance))
+        counts = compare(b, "le", near, b.number(options.radius), "i32")
         square = b.op("mulf", value, value, kind="f32")
         total = b.op("addf", old, square, kind="f32")
         return b.line(f"arith.select {counts}, {total}, {old} : f32")

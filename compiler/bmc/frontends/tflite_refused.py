@@ -42,6 +42,13 @@ def found(file: TfliteFile) -> Iterator[BmcError]:
     """Yields each op on int16 that bmc cannot compute as LiteRT does, and each SVDF that bmc does not know."""
     known = tflite_wide_softmax.results(file.model)
     for graph in file.model.subgraphs:
+        for tensor in filter(tflite_schema.has_scale_of_zero, graph.tensors):
+            if tflite_schema.weight_type(tensor) in ("int8", "int16"):
+                yield BmcError(
+                    "unsupported-quantization",
+                    f"tensor '{tflite_schema.text(tensor.name)}' in '{file.name}' has a scale of 0",
+                    hint="convert the model again with inputs for which it is not always 0",
+                )
         for tensor in filter(_is_int16, graph.tensors):
             name = tflite_schema.text(tensor.name)
             if np.any(tensor.quantization.zeroPoint) and name not in known:
