@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from bmc import (
     artifacts,
     errors,

@@ -91,6 +91,7 @@ def corrections(op: Any, name: str, found: dict[str, Activation]) -> Iterator[Ca
     if name not in found:
         return
     activation = found[name]
+    is_narrow = str(op.results[0].type.element_type) == "i16"
     if op.name == "tosa.clamp":
         yield partial(_limit, op, activation)
     elif op.name in _POOLS:
@@ -98,11 +99,10 @@ def corrections(op: Any, name: str, found: dict[str, Activation]) -> Iterator[Ca
     elif op.name == "tosa.rescale" and activation.kind in _RELUS:
         yield partial(_scale_relu, op, activation)
     elif op.name == "tosa.rescale" and activation.kind == "LEAKY_RELU":
-        if str(op.results[0].type.element_type) == "i16":
+        if is_narrow:
             yield partial(_scale_by_sign, op, activation)
-    elif op.name == "tosa.cast" and activation.kind == "SOFTMAX":
-        if str(op.results[0].type.element_type) == "i16":
-            yield partial(_saturate, op)
+    elif op.name == "tosa.cast" and activation.kind == "SOFTMAX" and is_narrow:
+        yield partial(_saturate, op)
 
 
 def _limit(clamp: Any, activation: Activation) -> None:

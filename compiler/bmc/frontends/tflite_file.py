@@ -11,20 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from bmc import dtype, errors, factory, installing, spec
+from bmc import dtype, errors, factory, spec
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
 from bmc.frontends import (
     tflite_check,
+    tflite_litert,
     tflite_mediapipe,
     tflite_mends,
     tflite_signal_ops,
     tflite_sparse,
     tflite_svdf_op,
 )
+from bmc.frontends.tflite_litert import FAST, OPTIMIZED, REFERENCE
 from bmc.frontends.tflite_schema import (
-    IDENTIFIER,
     OTHER_OPS,
     builtin,
     constants,
@@ -40,8 +41,6 @@ from bmc.golden import Declared
 _PRODUCTS = (
     "BATCH_MATMUL", "CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV",
 )  # fmt: skip
-# LiteRT's names of its kernels.
-REFERENCE, OPTIMIZED, FAST = "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "BUILTIN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +178,8 @@ class TfliteFile:
     def is_misjudged(self) -> bool:
         """Whether LiteRT's reference kernels are wrong for an op.
 
-        Of sums of integers with a scale, they return what lies in memory. LOCAL_RESPONSE_NORMALIZATION leaves out one of
-        the neighbors.
+        Of sums of integers with a scale, they return what lies in memory. LOCAL_RESPONSE_NORMALIZATION leaves out one
+        of the neighbors.
         """
         return any(
             kind == "LOCAL_RESPONSE_NORMALIZATION"
@@ -222,7 +221,9 @@ class Runner:
 
     def reset(self) -> None:
         """Gives variables their initial values, which LiteRT does only for a new interpreter."""
-        self._interpreter = interpreter(self._data, self._file.name, kernels=self._kernels)
+        self._interpreter = tflite_litert.interpreter(
+            self._data, self._file.name, kernels=self._kernels
+        )
         self._indices = [detail["index"] for detail in self._interpreter.get_input_details()]
         for index, info in zip(self._indices, self._inputs, strict=True):
             self._interpreter.resize_tensor_input(index, info.shape)
@@ -304,13 +305,13 @@ def parse(data: bytes, name: str) -> TfliteFile:
     """
     notes: list[str] = []
     try:
-        details = interpreter(data, name)
+        details = tflite_litert.interpreter(data, name)
     except BmcError as error:
         if not tflite_mends.is_formality(error):
             raise
         data, note = tflite_mends.mended(data, name)
         notes.append(note)
-        details = interpreter(data, name)
+        details = tflite_litert.interpreter(data, name)
     from ai_edge_litert.schema_py_generated import ModelT
 
     model = ModelT.InitFromPackedBuf(data, 0)
@@ -321,7 +322,7 @@ def parse(data: bytes, name: str) -> TfliteFile:
     notes += filter(None, (sizes, scales))
     if _name_tensors(model) or replaced or sizes or scales:
         data = pack(model, len(data))
-        details = interpreter(data, name)
+        details = tflite_litert.interpreter(data, name)
     tflite_sparse.make_dense(model, name)
     signatures = model.signatureDefs or []
     if len(signatures) > 1:
@@ -360,48 +361,6 @@ def _name_tensors(model: Any) -> bool:
         tensor.name = name.encode()
         taken.add(name)
     return renamed
-
-
-def interpreter(
-    data: bytes, name: str, *, kernels: str = REFERENCE, keeps: bool = False
-) -> Any:
-    """Returns LiteRT's interpreter with such kernels; raises BmcError if it rejects the file.
-
-    With `keeps`, all tensors have their values after a run.
-    """
-    try:
-        from ai_edge_litert.interpreter import Interpreter, OpResolverType
-    except ImportError:
-        raise BmcError(
-            "tflite-missing",
-            "importing a .tflite model needs the package ai-edge-litert",
-            hint=installing.hint("ai-edge-litert", "tosa-converter-for-tflite"),
-        ) from None
-
-    def make(kernels: str) -> Any:
-        return Interpreter(
-            model_content=data,
-            num_threads=1,
-            experimental_op_resolver_type=getattr(OpResolverType, kernels),
-            experimental_preserve_all_tensors=keeps,
-        )
-
-    try:
-        if data[4:8] != IDENTIFIER:
-            raise ValueError("it does not begin like a TFLite file")
-        try:
-            return make(kernels)
-        except ValueError as error:
-            if "builtin opcode" not in str(error):
-                raise
-            # A few ops have no reference kernel.
-            return make(OPTIMIZED)
-    except ValueError as error:
-        raise BmcError(
-            "bad-file",
-            f"LiteRT rejects '{name}': {factory.first_line(error)}",
-            hint="convert the model again, or fetch the whole file",
-        ) from None
 
 
 def _name(detail: dict[str, Any], names: dict[int, str]) -> str:

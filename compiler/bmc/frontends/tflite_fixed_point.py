@@ -94,15 +94,21 @@ class Body:
         half = self.op("shrsi", power, one, kind="i64")
         sign = self.op("shrsi", wide, self.number(63, "i64"), kind="i64")
         # Nothing is rounded without bits.
-        sign = self.op("maxsi", sign, self.op("subi", self.number(0, "i64"), half, kind="i64"), kind="i64")
+        sign = self.op(
+            "maxsi", sign, self.op("subi", self.number(0, "i64"), half, kind="i64"), kind="i64"
+        )
         up = self.op("addi", self.op("addi", wide, half, kind="i64"), sign, kind="i64")
         return self.cast("trunci", self.op("shrsi", up, count, kind="i64"), ("i64", "i32"))
 
     def doubled_high(self, a: str, b: str) -> str:
         """Returns a * b / 2^31, rounded to the nearest."""
         wide = [self.cast("extsi", each, ("i32", "i64")) for each in (a, b)]
-        up = self.op("addi", self.op("muli", *wide, kind="i64"), self.number(1 << 30, "i64"), kind="i64")
-        return self.cast("trunci", self.op("shrsi", up, self.number(31, "i64"), kind="i64"), ("i64", "i32"))
+        up = self.op(
+            "addi", self.op("muli", *wide, kind="i64"), self.number(1 << 30, "i64"), kind="i64"
+        )
+        return self.cast(
+            "trunci", self.op("shrsi", up, self.number(31, "i64"), kind="i64"), ("i64", "i32")
+        )
 
     def raised(self, x: str, bits: int) -> str:
         """Returns 2^bits times an i32, saturated to 32 bits."""

@@ -67,7 +67,9 @@ def scale_zeros(model: Any, name: str) -> str:
         }
         for op in graph.operators if zeros else ():
             beside = [graph.tensors[i] for i in op.inputs if i >= 0 and i not in zeros]
-            scales = [each.quantization.scale for each in beside if tflite_schema.is_quantized(each)]
+            scales = [
+                each.quantization.scale for each in beside if tflite_schema.is_quantized(each)
+            ]
             for index in zeros.intersection(map(int, op.inputs)) if scales else ():
                 zeros.remove(index)
                 tensor = graph.tensors[index]

@@ -27,9 +27,8 @@ from bmc.frontends import (
 from bmc.frontends.tflite_own_text import Operation
 
 _CUSTOM = "bmc"
-# Ops -> what write their texts; the first one that has a text for an op writes it.
-_WRITERS: dict[str, list[Callable[[Operation], str]]] = {}
-for _kinds in (
+# What write the texts of ops, or none of an op that they leave to the converter.
+_WRITERS: tuple[dict[str, Callable[[Operation], str]], ...] = (
     tflite_own_bytes.KINDS,
     tflite_own_moves.KINDS,
     tflite_own_numbers.KINDS,
@@ -37,9 +36,7 @@ for _kinds in (
     tflite_own_windows.KINDS,
     tflite_resizes.KINDS,
     tflite_tables.KINDS,
-):
-    for _kind, _writer in _kinds.items():
-        _WRITERS.setdefault(_kind, []).append(_writer)
+)
 
 
 def write(data: bytes) -> bytes:
@@ -60,13 +57,14 @@ def corrections(op: Any) -> Iterator[Callable[[], None]]:
     """Yields the change of an operation of the converter's that stands for such an op."""
     from iree.compiler import ir
 
+    # Other custom ops were refused.
     if op.name == "tosa.custom":
-        if ir.StringAttr(op.attributes["operator_name"]).value == _CUSTOM:
-            yield partial(_replace, op, ir.StringAttr(op.attributes["implementation_attrs"]).value)
+        yield partial(_replace, op, ir.StringAttr(op.attributes["implementation_attrs"]).value)
 
 
 def _text(model: Any, graph: Any, op: Any) -> str:
-    writers = _WRITERS.get(tflite_schema.op_kind(model, op))
+    kind = tflite_schema.op_kind(model, op)
+    writers = [kinds[kind] for kinds in _WRITERS if kind in kinds]
     if not writers or (operation := Operation.of(model, graph, op)) is None:
         return ""
     return next(filter(None, (write(operation) for write in writers)), "")

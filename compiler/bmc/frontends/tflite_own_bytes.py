@@ -33,12 +33,12 @@ def _compared(op: Operation) -> str:
 
     def body(b: Body, *elements: str) -> str:
         sides = []
-        for tensor, element in zip(op.inputs, elements[:2], strict=True):
-            x = b.plus(b.cast("extsi", element, ("i8", "i32")), -tensor.zero)
+        for tensor, byte in zip(op.inputs, elements[:2], strict=True):
+            x = b.plus(b.cast("extsi", byte, ("i8", "i32")), -tensor.zero)
             multipliers, shifts = tflite_text.multipliers(np.array([tensor.scale]), 31)
             wide = b.op("shli", x, b.number(_MORE))
             sides.append(b.scaled(wide, int(multipliers[0]), int(shifts[0])))
-        return compare(b, _COMPARISONS[op.kind], *sides, "i32")
+        return compare(b, _COMPARISONS[op.kind], sides[0], sides[1], "i32")
 
     return Text(op).broadcast(body)
 

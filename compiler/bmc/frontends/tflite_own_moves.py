@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bmc.frontends.tflite_fixed_point import Body
 from bmc.frontends.tflite_own_text import Operation, Text, compare, element, index, places
-from bmc.frontends.tflite_signal_lines import Value
 
 
 def _bits(op: Operation) -> str:
@@ -157,9 +156,7 @@ def _largest(op: Operation) -> str:
 
         operands = [(each, [*rest, last + 1]) for each in (x, rank)]
         zero = "0.0" if tensor.is_float else "0"
-        made.append(
-            text.loop(operands, tensor.shape, tensor.element, body, dims=own, start=zero)
-        )
+        made.append(text.loop(operands, tensor.shape, tensor.element, body, dims=own, start=zero))
     return text.function(*made)
 
 

@@ -119,8 +119,8 @@ def _sum(op: Operation) -> str:
 
     def scaled(b: Body, total: str, _: str) -> str:
         number = b.cast("sitofp", total, ("i32", "f32"))
-        number = b.op("mulf", number, b.real(scale), kind="f32")
-        whole = b.line(f"math.round {b.op('addf', number, b.real(bias), kind='f32')} : f32")
+        number = b.op("mulf", number, b.real(float(scale)), kind="f32")
+        whole = b.line(f"math.round {b.op('addf', number, b.real(float(bias)), kind='f32')} : f32")
         # What no float of 32 bits is away from an integer that fits into them.
         large = b.real(2.0**24)
         low = b.line(f"arith.maximumf {whole}, {b.real(-(2.0**24))} : f32")
@@ -128,7 +128,9 @@ def _sum(op: Operation) -> str:
         return b.fitted(b.plus(b.cast("fptosi", limited, ("f32", "i32")), made.zero), made.element)
 
     sums = _reduced(text, axes, add, "0")
-    return _ended(text, text.loop([(sums, range(len(sums.shape)))], sums.shape, made.element, scaled))
+    return _ended(
+        text, text.loop([(sums, range(len(sums.shape)))], sums.shape, made.element, scaled)
+    )
 
 
 def _product(op: Operation) -> str:

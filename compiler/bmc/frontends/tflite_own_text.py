@@ -121,7 +121,9 @@ class Text(Lines):
         kinds = ", ".join(each.type for each in results)
         names = ", ".join(f"%{each.name}" for each in results)
         lines = "\n".join(self.lines)
-        return f"func.func @own({arguments}) -> ({kinds}) {{\n{lines}\n  return {names} : {kinds}\n}}"
+        return (
+            f"func.func @own({arguments}) -> ({kinds}) {{\n{lines}\n  return {names} : {kinds}\n}}"
+        )
 
     def broadcast(self, body: Callable[..., str]) -> str:
         """Returns a function whose result has an element for those of all operands, which are broadcast."""

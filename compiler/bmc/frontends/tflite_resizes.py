@@ -1,17 +1,16 @@
 """Resizes of images that the converter to TOSA computes otherwise than LiteRT.
 
 RESIZE_NEAREST_NEIGHBOR in the form of TensorFlow 1 takes pixel floor(i * old / new), the newer one
-floor((i + 1/2) * old / new), as which the converter computes both. They are the same where the new size is a multiple of
-the old one.
+floor((i + 1/2) * old / new), as which the converter computes both. They are the same where the new size is a multiple
+of the old one.
 
-RESIZE_BILINEAR of integers counts places in 1/1024 of a pixel, in which the converter is exact. LiteRT rounds the distance
-of two results to that.
+RESIZE_BILINEAR of integers counts places in 1/1024 of a pixel. LiteRT rounds the distance of two results to that; the
+converter, whose sums of int16 IREE computes wrongly, does not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ _BITS = 10
 
 
 def centered(data: bytes) -> bytes:
-    """Returns a file in which resizes to the nearest pixel have the newer form; `data` is the file with static shapes."""
+    """Returns a file in which resizes to the nearest pixel have the newer form; `data` has static shapes."""
     from ai_edge_litert.schema_py_generated import ModelT
 
     model = ModelT.InitFromPackedBuf(data, 0)

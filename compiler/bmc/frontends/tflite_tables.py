@@ -1,8 +1,8 @@
 """Tables for functions of one integer, from LiteRT's own results, as MLIR.
 
 The converter to TOSA lacks some of these ops, and computes the tables of others in floats. LiteRT's reference kernels
-compute in integers and round some values differently at some scales. Of int8, a table has all 256 results. Of int16, LiteRT
-itself interpolates between every 128th, for which it has a table.
+compute in integers and round some values differently at some scales. Of int8, a table has all 256 results. Of int16,
+LiteRT itself interpolates between every 128th, for which it has a table.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bmc.dtype import Array
-from bmc.frontends import tflite_build, tflite_file, tflite_schema, tflite_text
+from bmc.frontends import tflite_build, tflite_litert, tflite_schema
 from bmc.frontends.tflite_own_text import Operation, Tensor, Text
 from bmc.frontends.tflite_text import SINGLE_ROUND
 
@@ -83,7 +83,7 @@ def _run(op: Operation, values: Array) -> Array:
     x, y = add("x", op.inputs[0]), add("y", op.outputs[0])
     made = tflite_build.op(model, op.kind, [x], [y], op.version, op.options)
     graph.operators, graph.inputs, graph.outputs = [made], [x], [y]
-    litert = tflite_file.interpreter(tflite_schema.pack(model, 1024), op.kind)
+    litert = tflite_litert.interpreter(tflite_schema.pack(model, 1024), op.kind)
     litert.allocate_tensors()
     litert.set_tensor(x, values.astype(op.inputs[0].dtype))
     litert.invoke()
