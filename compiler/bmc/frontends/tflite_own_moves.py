@@ -5,6 +5,8 @@ Where LiteRT goes through a tensor step by step, each result looks at all elemen
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bmc.frontends.tflite_fixed_point import Body
 from bmc.frontends.tflite_own_text import Operation, Text, compare, element, index, places
 
@@ -187,7 +189,7 @@ def _numbered(op: Operation) -> str:
     return text.function(text.filled(values.shape, values.element, zero), made)
 
 
-KINDS = {
+KINDS: dict[str, Callable[[Operation], str]] = {
     "BITCAST": _bits,
     "FILL": _fill,
     "MATRIX_DIAG": _diagonal,
