@@ -65,6 +65,7 @@ _ROWS = _RNG.integers(-128, 128, (64, 4), np.int8)
 _MANY = np.random.default_rng(3).integers(-128, 128, (4096, 8), np.int8)
 _IMAGE = _RNG.integers(-128, 128, (1, 8, 8, 2), np.int8)
 _FLOATS = _RNG.standard_normal((4, 6)).astype(np.float32)
+_BOXES = tuple(_Tensor(_RNG.standard_normal(s).astype(np.float32)) for s in ((20, 4), (20,)))
 _HARD = np.array([0.0, -0.0, 4.5, -1.75, 0.25, 3e9, -7e-3, 1.0], np.float32)
 _REDUCED: Any = {"options": "ReducerOptions"}
 _AXIS = _known([1])
@@ -101,6 +102,10 @@ _LACKING = (
             [_made((4, 6), "float32")], options=f"UnsortedSegment{how.title()}Options")
         for how in ("MAX", "MIN", "PROD", "SUM")
     ),
+    _op("NON_MAX_SUPPRESSION_V4", [*_BOXES, _known(12), _known(0.3, "float32"), _known(-0.5, "float32")],
+        [_made((12,), "int32"), _made((), "int32")]),
+    _op("NON_MAX_SUPPRESSION_V5", [*_BOXES, _known(7), *(_known(x, "float32") for x in (0.6, 0.1, 0.4))],
+        [_made((7,), "int32"), _made((7,), "float32"), _made((), "int32")]),
     _op("TOPK_V2", [_Tensor(_BYTES[[5, 9, 9, 2, 200, 200]][None], 0.1), _known(4)],
         [_made((1, 4), "int8", 0.1), _made((1, 4), "int32")], options="TopKV2Options"),
 )  # fmt: skip
