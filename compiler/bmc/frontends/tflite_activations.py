@@ -91,7 +91,6 @@ def corrections(op: Any, name: str, found: dict[str, Activation]) -> Iterator[Ca
     if name not in found:
         return
     activation = found[name]
-    is_narrow = str(op.results[0].type.element_type) == "i16"
     if op.name == "tosa.clamp":
         yield partial(_limit, op, activation)
     elif op.name in _POOLS:
@@ -99,10 +98,14 @@ def corrections(op: Any, name: str, found: dict[str, Activation]) -> Iterator[Ca
     elif op.name == "tosa.rescale" and activation.kind in _RELUS:
         yield partial(_scale_relu, op, activation)
     elif op.name == "tosa.rescale" and activation.kind == "LEAKY_RELU":
-        if is_narrow:
+        if _is_narrow(op):
             yield partial(_scale_by_sign, op, activation)
-    elif op.name == "tosa.cast" and activation.kind == "SOFTMAX" and is_narrow:
+    elif op.name == "tosa.cast" and activation.kind == "SOFTMAX" and _is_narrow(op):
         yield partial(_saturate, op)
+
+
+def _is_narrow(op: Any) -> bool:
+    return str(op.results[0].type.element_type) == "i16"
 
 
 def _limit(clamp: Any, activation: Activation) -> None:
