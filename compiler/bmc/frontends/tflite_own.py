@@ -18,6 +18,7 @@ from bmc.frontends import (
     tflite_own_bytes,
     tflite_own_moves,
     tflite_own_numbers,
+    tflite_own_spectra,
     tflite_own_sums,
     tflite_own_windows,
     tflite_resizes,
@@ -62,6 +63,9 @@ def corrections(op: Any) -> Iterator[Callable[[], None]]:
     # Other custom ops were refused.
     if op.name == "tosa.custom":
         yield partial(_replace, op, ir.StringAttr(op.attributes["implementation_attrs"]).value)
+    if op.name == "tosa.rfft2d":
+        shapes = (list(value.type.shape) for value in (op.operands[0], op.results[0]))
+        yield partial(_replace, op, tflite_own_spectra.spectrum(*shapes))
 
 
 def _text(model: Any, graph: Any, op: Any) -> str:
