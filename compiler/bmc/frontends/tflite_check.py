@@ -40,6 +40,24 @@ _REPLACED: dict[str, tuple[int, int, str, tuple[str, ...]]] = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": (1, 1, "UnidirectionalSequenceLSTMOptionsT", ()),
     "VAR_HANDLE": (0, 1, "VarHandleOptionsT", ()),
 }
+# Those that bmc writes as MLIR, by how many operands and results it reads.
+_WRITTEN = {
+    (1, 1): (
+        "ABS", "BITCAST", "COMPLEX_ABS", "ELU", "EXP", "HARD_SWISH", "L2_NORMALIZATION", "LOG", "LOGISTIC",
+        "MATRIX_DIAG", "RSQRT", "SQRT", "TANH", "ZEROS_LIKE",
+    ),
+    (2, 1): (
+        "ARG_MIN", "ATAN2", "EQUAL", "FILL", "FLOOR_DIV", "FLOOR_MOD", "GREATER", "GREATER_EQUAL", "LESS",
+        "LESS_EQUAL", "MATRIX_SET_DIAG", "NOT_EQUAL", "REDUCE_PROD", "RIGHT_SHIFT", "SEGMENT_SUM", "SUM",
+        "UNSORTED_SEGMENT_MAX", "UNSORTED_SEGMENT_MIN", "UNSORTED_SEGMENT_PROD", "UNSORTED_SEGMENT_SUM",
+    ),
+    (1, 2): ("UNIQUE",),
+    (2, 2): ("TOPK_V2",),
+    (4, 1): ("SPARSE_TO_DENSE",),
+    (5, 2): ("NON_MAX_SUPPRESSION_V4",),
+    (6, 3): ("NON_MAX_SUPPRESSION_V5",),
+}  # fmt: skip
+_REPLACED |= {kind: (*counts, "", ()) for counts, kinds in _WRITTEN.items() for kind in kinds}
 # Options of ops that run a graph.
 _GRAPHS = (
     "thenSubgraphIndex", "elseSubgraphIndex", "condSubgraphIndex", "bodySubgraphIndex", "initSubgraphIndex",

@@ -64,7 +64,7 @@ def found(file: TfliteFile) -> Iterator[BmcError]:
         read = {*graph.outputs, *(index for op in graph.operators for index in op.inputs)}
         for op in graph.operators:
             kind = tflite_schema.op_kind(file.model, op)
-            if kind in _COUNTING and op.outputs[0] in read:
+            if kind in _COUNTING and read.intersection(op.outputs[:1]):
                 yield BmcError(
                     "dynamic-shape",
                     f"op '{kind}' gives as many results as it finds, and bmc needs to know how many these are",
