@@ -99,13 +99,18 @@ class TfliteFile:
         return tuple(q.zero_point if q else 0 if i.dtype is sound else None for q, i in pairs)
 
     def is_dynamic(self) -> bool:
-        """Whether the file leaves the shape of a tensor open, or whether it is a scalar."""
-        return any(None in info.shape for info in self.inputs) or any(
-            (not shape(tensor) and not tensor.hasRank)
-            or (tensor.shapeSignature is not None and -1 in tensor.shapeSignature)
-            for graph in self.model.subgraphs
-            for tensor in graph.tensors
-        )
+        """Whether the file leaves the shape of a tensor open, or whether it is a scalar.
+
+        Loops may change the shapes of their tensors: of a file with other graphs, only inputs count.
+        """
+        if any(None in info.shape for info in self.inputs):
+            return True
+        graphs = self.model.subgraphs
+        tensors = [tensor for graph in graphs for tensor in graph.tensors]
+        if any(not shape(tensor) and not tensor.hasRank for tensor in tensors):
+            return True
+        signatures = [tensor.shapeSignature for tensor in tensors if len(graphs) == 1]
+        return any(each is not None and -1 in each for each in signatures)
 
     def work(self) -> int:
         """Returns the approximate sum of multiply-accumulates and output elements of one run.
