@@ -13,6 +13,7 @@ import support
 from numpy.typing import NDArray
 from tflite_graph import Graph
 
+from bmc.errors import BmcError
 from bmc.frontends import tflite, tflite_file, tflite_own
 
 _RNG = np.random.default_rng(0)
@@ -175,6 +176,43 @@ class TfliteOwnTest(support.ModelFileTest):
 
     def test_int16(self) -> None:
         self.agree(_INT16)
+        for op in _INT16:
+            if op.kind not in ("BROADCAST_TO", "SUM"):
+                with self.subTest(op.kind), _ALONE, self.assertRaises(BmcError):
+                    self.load(self.file([op]), self.cases([op]))
+
+    def test_spectra_places_and_numbers_of_elements(self) -> None:
+        made = Graph()
+        x, y = made.tensor("x", (2, 4, 8)), made.tensor("y", (5,), "int32")
+        waves, sizes = made.tensor("waves", (2, 4, 5), "complex64"), made.tensor("sizes", (2, 4, 5))
+        dense, different = (
+            made.tensor("dense", (3, 2), "int32"),
+            made.tensor("different", (3,), "int32"),
+        )
+        numbers = made.tensor("numbers", (5,), "int32")
+        places = made.constant(
+            "places", np.array([[0, 1], [1, 0], [2, 0], [2, 1], [0, 0]], np.int32)
+        )
+        made.op("RFFT2D", [x, made.constant("size", np.array([4, 8], np.int32))], [waves])
+        made.op("COMPLEX_ABS", [waves], [sizes])
+        shape, other = (
+            made.constant(f"c{i}", np.array(each, np.int32)) for i, each in enumerate(([3, 2], 9))
+        )
+        made.op(
+            "SPARSE_TO_DENSE", [places, shape, y, other], [dense], options="SparseToDenseOptions"
+        )
+        made.op("UNIQUE", [y], [different, numbers], options="UniqueOptions", idxOutType=2)
+        made.graph.tensors[other].hasRank = True
+        cases = (
+            "x = np.random.default_rng(0).standard_normal((2, 4, 8)).astype(np.float32)\n"
+            "    y = np.array([7, -2, 7, 4, -2], np.int32)\n"
+            "    return Cases(((x, y),), (Tolerance(1e-5, 1e-5), Exact(), Exact()))"
+        )
+        data = made.file([x, y], [sizes, dense, numbers])
+        self.agrees(self.load(data, cases))
+        self.rejects(
+            "dynamic-shape", "'UNIQUE'", data=made.file([x, y], [different, sizes]), cases=cases
+        )
 
     def agree(self, ops: Any) -> bytes:
         data = self.file(ops)
