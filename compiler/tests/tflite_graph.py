@@ -20,6 +20,7 @@ _TYPES = {
     "uint32": schema.TensorType.UINT32,
     "uint64": schema.TensorType.UINT64,
     "bool": schema.TensorType.BOOL,
+    "complex64": schema.TensorType.COMPLEX64,
 }
 
 

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from bmc import (
     artifacts,
     errors,
@@ -37,6 +35,7 @@ from bmc.frontends import (
     tflite_expansions,
     tflite_file,
     tflite_lstm,
+    tflite_own,
     tflite_refused,
     tflite_resizes,
     tflite_rounding,
@@ -54,9 +53,12 @@ from bmc.frontends.options import ImportOptions
 from bmc.frontends.tflite_file import TfliteFile
 
 _PACKAGES = ("ai-edge-litert", "tosa-converter-for-tflite")
-# The converter has no angle of zeros, infinities and NaN, and the others to 1.5e-5. It returns the remainder of x / y
-# in units of y.
-_MISCONVERTED = ("ATAN2", "FLOOR_MOD")
+# Ops that the converter gets wrong or crashes on, and the types of results that bmc computes itself.
+_MISCONVERTED = {
+    "ATAN2": ("float32",),
+    "FLOOR_MOD": ("float32", "int32", "int64"),
+    "SPARSE_TO_DENSE": ("bool", "float32", "int8", "int16", "int32", "int64"),
+}
 # The largest number of inputs on which a quantized model is compared, and the multiply-accumulates that
 # all of them together may take: a few seconds of LiteRT's reference kernels on any machine.
 MOST_SAMPLES = 256
@@ -245,34 +247,19 @@ def _pairs(
 
 
 def misconverted(file: TfliteFile) -> Iterator[BmcError]:
-    """Yields each op that the converter gets wrong."""
-    wrong = {op: file.outputs_of(op) for op in _MISCONVERTED}
-    for op, tensors in (wrong | {"FLOOR_DIV": _rounded_quotients(file)}).items():
-        for tensor in sorted(tensors):
-            yield BmcError(
-                "op-rejected",
-                f"the converter to TOSA gets op '{op}' wrong",
-                where=f"{tensor} in {file.name}",
-                hint=tflite_schema.OTHER_OPS,
-            )
-
-
-def _rounded_quotients(file: TfliteFile) -> set[str]:
-    """Returns the outputs of FLOOR_DIV of floats by other numbers than powers of two.
-
-    The converter multiplies by a reciprocal, and a product that rounds up to a whole number is one too large.
-    """
-    found = set()
+    """Yields each op that the converter gets wrong, and bmc does not know either."""
     for graph in file.model.subgraphs:
         for op in graph.operators:
-            if tflite_schema.op_kind(file.model, op) != "FLOOR_DIV":
-                continue
-            divisor, result = graph.tensors[op.inputs[1]], graph.tensors[op.outputs[0]]
-            known = tflite_schema.constants(file.model, [divisor], file.name).values()
-            exact = all((abs(np.frexp(each)[0]) == 0.5).all() for each in known)
-            if tflite_schema.weight_type(result) == "float32" and not (known and exact):
-                found.add(tflite_schema.text(result.name))
-    return found
+            kind = tflite_schema.op_kind(file.model, op)
+            for result in [graph.tensors[index] for index in op.outputs[:1]]:
+                types = _MISCONVERTED.get(kind)
+                if types and tflite_schema.weight_type(result) not in types:
+                    yield BmcError(
+                        "op-rejected",
+                        f"the converter to TOSA gets op '{kind}' wrong",
+                        where=f"{tflite_schema.text(result.name)} in {file.name}",
+                        hint=tflite_schema.OTHER_OPS,
+                    )
 
 
 def _samples(file: TfliteFile, inputs: tuple[TensorInfo, ...], least: int) -> tuple[spec.Case, ...]:
@@ -289,7 +276,7 @@ def _convert(file: TfliteFile, out: Path) -> None:
 
     errors.raise_first(misconverted(file))
     explicit = _explicit(file)
-    data = tflite_resizes.centered(explicit.data, file)
+    data = tflite_resizes.centered(tflite_own.write(explicit.data))
     converted = _run_converter(data, file, "Bytecode")
     try:
         tflite_rounding.finish(converted, file, out / artifacts.MODEL_FILE)
@@ -316,7 +303,7 @@ def unconverted(file: TfliteFile) -> list[BmcError]:
     Raises:
       BmcError: the converter rejects the file.
     """
-    data = tflite_resizes.centered(_explicit(file).data, file)
+    data = tflite_resizes.centered(tflite_own.write(_explicit(file).data))
     return tflite_rounding.unconverted(_run_converter(data, file, "Bytecode"), file)
 
 

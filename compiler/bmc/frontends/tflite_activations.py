@@ -4,7 +4,6 @@
 - It rounds 6 to the nearest step for RELU6; the converter takes the next larger one. What a pool ends with, the
   converter loses.
 - It limits what SOFTMAX looks up. The converter keeps the lowest bits.
-- EXP and LOG interpolate in tables, whose results TOSA has in 32 bits.
 """
 
 from __future__ import annotations
@@ -99,13 +98,14 @@ def corrections(op: Any, name: str, found: dict[str, Activation]) -> Iterator[Ca
     elif op.name == "tosa.rescale" and activation.kind in _RELUS:
         yield partial(_scale_relu, op, activation)
     elif op.name == "tosa.rescale" and activation.kind == "LEAKY_RELU":
-        if str(op.results[0].type.element_type) == "i16":
+        if _is_narrow(op):
             yield partial(_scale_by_sign, op, activation)
-    elif op.name == "tosa.cast" and activation.kind == "SOFTMAX":
-        if str(op.results[0].type.element_type) == "i16":
-            yield partial(_saturate, op)
-    elif op.name == "tosa.table" and str(op.results[0].type.element_type) == "i16":
-        yield partial(_round_table, op)
+    elif op.name == "tosa.cast" and activation.kind == "SOFTMAX" and _is_narrow(op):
+        yield partial(_saturate, op)
+
+
+def _is_narrow(op: Any) -> bool:
+    return str(op.results[0].type.element_type) == "i16"
 
 
 def _limit(clamp: Any, activation: Activation) -> None:
@@ -172,20 +172,6 @@ func.func @cast(%x: {given}) -> {made} {{
   return %y : {made}
 }}"""
     tflite_text.replace(cast, text, [cast.operands[0]])
-
-
-def _round_table(table: Any) -> None:
-    """Rounds what a table of 16 bits interpolates."""
-    x, entries = table.operands
-    kind = table.results[0].type
-    shape = list(kind.shape)
-    text = f"""
-func.func @curve(%x: {kind}, %entries: {entries.type}) -> {kind} {{
-  %between = "tosa.table"(%x, %entries) : ({kind}, {entries.type}) -> {tensor(shape, "i32")}
-{_same("y", "between", shape, 37)}
-  return %y : {kind}
-}}"""
-    tflite_text.replace(table, text, [x, entries])
 
 
 def _same(name: str, of: str, shape: list[int], shift: int) -> str:

@@ -20,12 +20,12 @@ def empty() -> Any:
     return model
 
 
-def quantize(graph: Any, tensor: int, scale: float) -> None:
-    """Gives a tensor a scale."""
+def quantize(graph: Any, tensor: int, scale: float, zero_point: int = 0) -> None:
+    """Gives a tensor a scale and a zero point."""
     from ai_edge_litert.schema_py_generated import QuantizationParametersT
 
     quantization = QuantizationParametersT()
-    quantization.scale, quantization.zeroPoint = [scale], [0]
+    quantization.scale, quantization.zeroPoint = [scale], [zero_point]
     graph.tensors[tensor].quantization = quantization
 
 

@@ -22,16 +22,42 @@ _ABSENT = -1
 _REPLACED: dict[str, tuple[int, int, str, tuple[str, ...]]] = {
     "ASSIGN_VARIABLE": (2, 0, "", ()),
     "CALL_ONCE": (0, 0, "CallOnceOptionsT", ("initSubgraphIndex",)),
+    "CONV_3D_TRANSPOSE": (3, 1, "Conv3DOptionsT", ()),
+    "CUMSUM": (2, 1, "CumsumOptionsT", ()),
     "DENSIFY": (1, 1, "", ()),
+    "DIV": (2, 1, "DivOptionsT", ()),
+    "GELU": (1, 1, "GeluOptionsT", ()),
     "IF": (1, 0, "IfOptionsT", ("thenSubgraphIndex", "elseSubgraphIndex")),
+    "LOCAL_RESPONSE_NORMALIZATION": (1, 1, "LocalResponseNormalizationOptionsT", ()),
     "LOG_SOFTMAX": (1, 1, "", ()),
     "NEG": (1, 1, "", ()),
     "ONE_HOT": (4, 1, "OneHotOptionsT", ()),
     "READ_VARIABLE": (1, 1, "", ()),
+    "RESIZE_BILINEAR": (2, 1, "ResizeBilinearOptionsT", ()),
+    "RESIZE_NEAREST_NEIGHBOR": (2, 1, "ResizeNearestNeighborOptionsT", ()),
+    "REVERSE_SEQUENCE": (2, 1, "ReverseSequenceOptionsT", ()),
     "SVDF": (5, 1, "SVDFOptionsT", ()),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": (1, 1, "UnidirectionalSequenceLSTMOptionsT", ()),
     "VAR_HANDLE": (0, 1, "VarHandleOptionsT", ()),
 }
+# Those that bmc writes as MLIR, by how many operands and results it reads.
+_WRITTEN = {
+    (1, 1): (
+        "ABS", "BITCAST", "COMPLEX_ABS", "ELU", "EXP", "HARD_SWISH", "L2_NORMALIZATION", "LOG", "LOGISTIC",
+        "MATRIX_DIAG", "RSQRT", "SQRT", "TANH", "ZEROS_LIKE",
+    ),
+    (2, 1): (
+        "ARG_MIN", "ATAN2", "EQUAL", "FILL", "FLOOR_DIV", "FLOOR_MOD", "GREATER", "GREATER_EQUAL", "LESS",
+        "LESS_EQUAL", "MATRIX_SET_DIAG", "NOT_EQUAL", "REDUCE_PROD", "RIGHT_SHIFT", "SEGMENT_SUM", "SUM",
+        "UNSORTED_SEGMENT_MAX", "UNSORTED_SEGMENT_MIN", "UNSORTED_SEGMENT_PROD", "UNSORTED_SEGMENT_SUM",
+    ),
+    (1, 2): ("UNIQUE",),
+    (2, 2): ("TOPK_V2",),
+    (4, 1): ("SPARSE_TO_DENSE",),
+    (5, 2): ("NON_MAX_SUPPRESSION_V4",),
+    (6, 3): ("NON_MAX_SUPPRESSION_V5",),
+}  # fmt: skip
+_REPLACED |= {kind: (*counts, "", ()) for counts, kinds in _WRITTEN.items() for kind in kinds}
 # Options of ops that run a graph.
 _GRAPHS = (
     "thenSubgraphIndex", "elseSubgraphIndex", "condSubgraphIndex", "bodySubgraphIndex", "initSubgraphIndex",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bmc.dtype import Array
-from bmc.frontends import tflite_build, tflite_file, tflite_schema, tflite_text
+from bmc.frontends import tflite_build, tflite_litert, tflite_schema, tflite_text
 from bmc.frontends.tflite_file import TfliteFile
 from bmc.frontends.tflite_text import constant
 
@@ -138,7 +138,7 @@ def _table() -> Array:
         tflite_build.quantize(graph, tensor, scale)
     graph.operators.append(tflite_build.op(model, "TANH", [x], [y]))
     graph.inputs, graph.outputs = [x], [y]
-    litert = tflite_file.interpreter(tflite_schema.pack(model, 1024), "TANH")
+    litert = tflite_litert.interpreter(tflite_schema.pack(model, 1024), "TANH")
     litert.allocate_tensors()
     litert.set_tensor(x, np.arange(_ENTRIES, dtype=np.int16) * _INPUTS_PER_ENTRY)
     litert.invoke()

@@ -5,8 +5,8 @@
 - L2_NORMALIZATION of floats: LiteRT divides by no less than a millionth.
 - Pools of floats and bytes: the converter loses the function that a pool ends with.
 - STRIDED_SLICE: it writes no shape of a slice that begins before its tensor or ends behind it.
+- COMPLEX_ABS: it takes an operand and its result for tensors of one shape, and counts the parts of complex numbers.
 - SIGN of floats: what is no number stays so. The converter's is 0.
-- ONE_HOT: an index that is out of range leaves a row without a hot element. The converter's picks the nearest.
 """
 
 from __future__ import annotations
@@ -141,41 +141,6 @@ def _quotient(model: Any, graph: Any, op: Any) -> list[Any]:
     ]
 
 
-def _comparison(model: Any, graph: Any, op: Any) -> list[Any]:
-    from ai_edge_litert.schema_py_generated import (
-        EqualOptionsT,
-        ReshapeOptionsT,
-        SelectV2OptionsT,
-        TensorType,
-    )
-
-    indices, _, on, off = op.inputs
-    types = {TensorType.INT32: np.int32, TensorType.INT64: np.int64}
-    kind = graph.tensors[indices].type
-    result = graph.tensors[op.outputs[0]]
-    shape = tflite_schema.shape(result)
-    if kind not in types or not shape:
-        return []
-    axis = op.builtinOptions.axis % len(shape)
-    name = tflite_schema.text(result.name)
-    dtype = np.dtype(types[kind])
-    # The depth is the result's extent: the shapes are static.
-    places = np.arange(shape[axis], dtype=dtype)
-    places = places.reshape([-1 if dim == axis else 1 for dim in range(len(shape))])
-    options = ReshapeOptionsT()
-    options.newShape = [1 if dim == axis else size for dim, size in enumerate(shape)]
-    beside = tflite_build.add_tensor(graph, name + "_indices", options.newShape, dtype.name)
-    extent = np.array(options.newShape, np.int32)
-    extents = tflite_build.add_constant(model, graph, name + "_shape", extent)
-    range_ = tflite_build.add_constant(model, graph, name + "_places", places)
-    hot = tflite_build.add_tensor(graph, name + "_hot", shape, "bool")
-    return [
-        tflite_build.op(model, "RESHAPE", [indices, extents], [beside], 1, options),
-        tflite_build.op(model, "EQUAL", [beside, range_], [hot], 2, EqualOptionsT()),
-        tflite_build.op(model, "SELECT_V2", [hot, on, off], op.outputs, 1, SelectV2OptionsT()),
-    ]
-
-
 def _sign(model: Any, graph: Any, op: Any) -> list[Any]:
     from ai_edge_litert.schema_py_generated import NotEqualOptionsT, SelectV2OptionsT, TensorType
 
@@ -191,6 +156,25 @@ def _sign(model: Any, graph: Any, op: Any) -> list[Any]:
         tflite_build.op(model, "SIGN", [x], [sign]),
         tflite_build.op(model, "SELECT_V2", [none, x, sign], op.outputs, 1, SelectV2OptionsT()),
     ]
+
+
+def _magnitude(model: Any, graph: Any, op: Any) -> list[Any]:
+    """Takes the root of the sum of the squares of both parts."""
+    from ai_edge_litert.schema_py_generated import AddOptionsT, MulOptionsT
+
+    result = graph.tensors[op.outputs[0]]
+    name, shape = tflite_schema.text(result.name), tflite_schema.shape(result)
+    ops, squares = [], []
+    for part in ("REAL", "IMAG"):
+        number, square = (
+            tflite_build.add_tensor(graph, f"{name}_{part}{end}", shape) for end in ("", "_square")
+        )
+        ops.append(tflite_build.op(model, part, op.inputs, [number]))
+        ops.append(tflite_build.op(model, "MUL", [number] * 2, [square], options=MulOptionsT()))
+        squares.append(square)
+    total = tflite_build.add_tensor(graph, name + "_total", shape)
+    ops.append(tflite_build.op(model, "ADD", squares, [total], options=AddOptionsT()))
+    return [*ops, tflite_build.op(model, "SQRT", [total], op.outputs)]
 
 
 def _inside(model: Any, graph: Any, op: Any) -> list[Any]:
@@ -244,11 +228,11 @@ def _activated(model: Any, graph: Any, op: Any) -> list[Any]:
 
 _EXPANSIONS = {
     "AVERAGE_POOL_2D": _activated,
+    "COMPLEX_ABS": _magnitude,
     "L2_NORMALIZATION": _quotient,
     "LOG_SOFTMAX": _logarithm,
     "MAX_POOL_2D": _activated,
     "NEG": _difference,
-    "ONE_HOT": _comparison,
     "SIGN": _sign,
     "STRIDED_SLICE": _inside,
 }

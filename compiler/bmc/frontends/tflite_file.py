@@ -11,23 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from bmc import dtype, errors, factory, installing, spec
+from bmc import dtype, errors, factory, spec
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
 from bmc.frontends import (
     tflite_check,
+    tflite_litert,
     tflite_mediapipe,
     tflite_mends,
     tflite_signal_ops,
     tflite_sparse,
     tflite_svdf_op,
 )
+from bmc.frontends.tflite_litert import FAST, OPTIMIZED, REFERENCE
 from bmc.frontends.tflite_schema import (
-    IDENTIFIER,
     OTHER_OPS,
     builtin,
     constants,
+    is_quantized,
     op_kind,
     pack,
     shape,
@@ -97,12 +99,18 @@ class TfliteFile:
         return tuple(q.zero_point if q else 0 if i.dtype is sound else None for q, i in pairs)
 
     def is_dynamic(self) -> bool:
-        """Whether the file leaves the shape of a tensor open: of an input, or of one that may be a scalar."""
-        return any(None in info.shape for info in self.inputs) or any(
-            not shape(tensor) and not tensor.hasRank
-            for graph in self.model.subgraphs
-            for tensor in graph.tensors
-        )
+        """Whether the file leaves the shape of a tensor open, or whether it is a scalar.
+
+        Loops may change the shapes of their tensors: of a file with other graphs, only inputs count.
+        """
+        if any(None in info.shape for info in self.inputs):
+            return True
+        graphs = self.model.subgraphs
+        tensors = [tensor for graph in graphs for tensor in graph.tensors]
+        if any(not shape(tensor) and not tensor.hasRank for tensor in tensors):
+            return True
+        signatures = [tensor.shapeSignature for tensor in tensors if len(graphs) == 1]
+        return any(each is not None and -1 in each for each in signatures)
 
     def work(self) -> int:
         """Returns the approximate sum of multiply-accumulates and output elements of one run.
@@ -172,6 +180,20 @@ class TfliteFile:
             if codes[op.opcodeIndex] == getattr(BuiltinOperator, kind)
         }
 
+    def is_misjudged(self) -> bool:
+        """Whether LiteRT's reference kernels are wrong for an op.
+
+        Of sums of integers with a scale, they return what lies in memory. LOCAL_RESPONSE_NORMALIZATION leaves out one
+        of the neighbors.
+        """
+        return any(
+            kind == "LOCAL_RESPONSE_NORMALIZATION"
+            or (kind == "SUM" and is_quantized(graph.tensors[op.inputs[0]]))
+            for graph in self.model.subgraphs
+            for op in graph.operators
+            for kind in [op_kind(self.model, op)]
+        )
+
     def hybrid_weight(self) -> str:
         """Returns the first int8 weight of an op on floats (dynamic range quantization), "" if none."""
         from ai_edge_litert.schema_py_generated import TensorType
@@ -196,7 +218,7 @@ class Runner:
     ) -> None:
         self._file = file
         self._inputs = inputs
-        self._fast = fast
+        self._kernels = FAST if fast else OPTIMIZED if file.is_misjudged() else REFERENCE
         # Other ops that keep something begin with zeros in each call, as they do in bmc.
         self._keeps = bool(file.ops()[tflite_svdf_op.KIND])
         self._data = tflite_svdf_op.for_litert(file.data) if self._keeps else file.data
@@ -204,7 +226,9 @@ class Runner:
 
     def reset(self) -> None:
         """Gives variables their initial values, which LiteRT does only for a new interpreter."""
-        self._interpreter = interpreter(self._data, self._file.name, fast=self._fast)
+        self._interpreter = tflite_litert.interpreter(
+            self._data, self._file.name, kernels=self._kernels
+        )
         self._indices = [detail["index"] for detail in self._interpreter.get_input_details()]
         for index, info in zip(self._indices, self._inputs, strict=True):
             self._interpreter.resize_tensor_input(index, info.shape)
@@ -286,23 +310,24 @@ def parse(data: bytes, name: str) -> TfliteFile:
     """
     notes: list[str] = []
     try:
-        details = interpreter(data, name)
+        details = tflite_litert.interpreter(data, name)
     except BmcError as error:
         if not tflite_mends.is_formality(error):
             raise
         data, note = tflite_mends.mended(data, name)
         notes.append(note)
-        details = interpreter(data, name)
+        details = tflite_litert.interpreter(data, name)
     from ai_edge_litert.schema_py_generated import ModelT
 
     model = ModelT.InitFromPackedBuf(data, 0)
     tflite_check.check(model, name, len(data))
     replaced = tflite_mediapipe.replace(model, name)
     sizes = tflite_mends.fold_sizes(model, name)
-    notes += [sizes] if sizes else []
-    if _name_tensors(model) or replaced or sizes:
+    scales = tflite_mends.scale_zeros(model, name)
+    notes += filter(None, (sizes, scales))
+    if _name_tensors(model) or replaced or sizes or scales:
         data = pack(model, len(data))
-        details = interpreter(data, name)
+        details = tflite_litert.interpreter(data, name)
     tflite_sparse.make_dense(model, name)
     signatures = model.signatureDefs or []
     if len(signatures) > 1:
@@ -341,46 +366,6 @@ def _name_tensors(model: Any) -> bool:
         tensor.name = name.encode()
         taken.add(name)
     return renamed
-
-
-def interpreter(data: bytes, name: str, *, fast: bool = False, keeps: bool = False) -> Any:
-    """Returns LiteRT's interpreter with reference or fast kernels; raises BmcError if it rejects the file.
-
-    With `keeps`, all tensors have their values after a run.
-    """
-    try:
-        from ai_edge_litert.interpreter import Interpreter, OpResolverType
-    except ImportError:
-        raise BmcError(
-            "tflite-missing",
-            "importing a .tflite model needs the package ai-edge-litert",
-            hint=installing.hint("ai-edge-litert", "tosa-converter-for-tflite"),
-        ) from None
-
-    def make(kernels: Any) -> Any:
-        return Interpreter(
-            model_content=data,
-            num_threads=1,
-            experimental_op_resolver_type=kernels,
-            experimental_preserve_all_tensors=keeps,
-        )
-
-    try:
-        if data[4:8] != IDENTIFIER:
-            raise ValueError("it does not begin like a TFLite file")
-        try:
-            return make(OpResolverType.BUILTIN if fast else OpResolverType.BUILTIN_REF)
-        except ValueError as error:
-            if "builtin opcode" not in str(error):
-                raise
-            # A few ops have no reference kernel.
-            return make(OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
-    except ValueError as error:
-        raise BmcError(
-            "bad-file",
-            f"LiteRT rejects '{name}': {factory.first_line(error)}",
-            hint="convert the model again, or fetch the whole file",
-        ) from None
 
 
 def _name(detail: dict[str, Any], names: dict[int, str]) -> str:

@@ -7,6 +7,8 @@ Newton's method.
 
 from __future__ import annotations
 
+import numpy as np
+
 # exp(-2^n) for n from -2, with 15 bits behind the point.
 _EXPS = {-2: 25520, -1: 19875, 0: 12055, 1: 4435, 2: 600, 3: 11, 4: 0}
 _EXP_EIGHTH, _THIRD = 28918, 10923
@@ -34,6 +36,12 @@ class Body:
             self._constants[value, kind] = self.line(f"arith.constant {value} : {kind}")
         return self._constants[value, kind]
 
+    def real(self, value: float) -> str:
+        """Returns a number of f32."""
+        number = np.float32(value)
+        text = f"{number:.9e}" if np.isfinite(number) else f"0x{number.view(np.uint32):08X}"
+        return self.line(f"arith.constant {text} : f32")
+
     def cast(self, name: str, x: str, kinds: tuple[str, str]) -> str:
         return self.line(f"arith.{name} {x} : {kinds[0]} to {kinds[1]}")
 
@@ -57,6 +65,11 @@ class Body:
     def limit(self, x: str, low: int, high: int) -> str:
         return self.op("minsi", self.op("maxsi", x, self.number(low)), self.number(high))
 
+    def fitted(self, x: str, kind: str) -> str:
+        """Returns an integer of fewer bits, saturated."""
+        most = 2 ** (int(kind[1:]) - 1) - 1
+        return self.cast("trunci", self.limit(x, -most - 1, most), ("i32", kind))
+
     def saturate(self, x: str) -> str:
         return self.limit(x, -_MOST - 1, _MOST)
 
@@ -72,6 +85,39 @@ class Body:
         sign = self.op("shrsi", x, self.number(31))
         up = self.add(self.plus(x, 1 << (bits - 1)), sign)
         return self.op("shrsi", up, self.number(bits))
+
+    def divided_by(self, x: str, bits: str) -> str:
+        """Returns x / 2^bits, ties away from zero, for bits from 0 to 31."""
+        wide, count = (self.cast("extsi", each, ("i32", "i64")) for each in (x, bits))
+        one = self.number(1, "i64")
+        power = self.op("shli", one, count, kind="i64")
+        half = self.op("shrsi", power, one, kind="i64")
+        sign = self.op("shrsi", wide, self.number(63, "i64"), kind="i64")
+        # Nothing is rounded without bits.
+        sign = self.op(
+            "maxsi", sign, self.op("subi", self.number(0, "i64"), half, kind="i64"), kind="i64"
+        )
+        up = self.op("addi", self.op("addi", wide, half, kind="i64"), sign, kind="i64")
+        return self.cast("trunci", self.op("shrsi", up, count, kind="i64"), ("i64", "i32"))
+
+    def doubled_high(self, a: str, b: str) -> str:
+        """Returns a * b / 2^31, rounded to the nearest."""
+        wide = [self.cast("extsi", each, ("i32", "i64")) for each in (a, b)]
+        up = self.op(
+            "addi", self.op("muli", *wide, kind="i64"), self.number(1 << 30, "i64"), kind="i64"
+        )
+        return self.cast(
+            "trunci", self.op("shrsi", up, self.number(31, "i64"), kind="i64"), ("i64", "i32")
+        )
+
+    def raised(self, x: str, bits: int) -> str:
+        """Returns 2^bits times an i32, saturated to 32 bits."""
+        most = (2**31 - 1) >> bits
+        is_high = self._is("sgt", x, most)
+        is_low = self._is("slt", x, -most - 1)
+        made = self.op("shli", x, self.number(bits))
+        made = self.select(is_high, self.number(2**31 - 1), made)
+        return self.select(is_low, self.number(-(2**31)), made)
 
     def shifted(self, x: str, bits: int) -> str:
         """Returns 2^bits times x, saturated."""

@@ -48,6 +48,44 @@ def mended(data: bytes, name: str) -> tuple[bytes, str]:
     return tflite_schema.pack(model, len(data)), note
 
 
+def scale_zeros(model: Any, name: str) -> str:
+    """Gives constants whose scale is zero that of an operand beside them; returns a note.
+
+    Such a constant stands for zeros, and TensorFlow's converter writes it for zeros of int16. LiteRT aborts.
+
+    Args:
+      model: the model, a ModelT that is changed.
+      name: name of the file, for the note.
+    """
+    scaled = []
+    for graph in model.subgraphs:
+        zeros = {
+            index
+            for index, tensor in enumerate(graph.tensors)
+            if tflite_schema.has_scale_of_zero(tensor)
+            and model.buffers[tensor.buffer].data is not None
+        }
+        for op in graph.operators if zeros else ():
+            beside = [graph.tensors[i] for i in op.inputs if i >= 0 and i not in zeros]
+            scales = [
+                each.quantization.scale for each in beside if tflite_schema.is_quantized(each)
+            ]
+            for index in zeros.intersection(map(int, op.inputs)) if scales else ():
+                zeros.remove(index)
+                tensor = graph.tensors[index]
+                tensor.quantization.scale, tensor.quantization.zeroPoint = [scales[0][0]], [0]
+                kind = str(tflite_schema.weight_type(tensor))
+                nothing = np.zeros(tflite_schema.shape(tensor), kind)
+                tensor.buffer = tflite_build.add_buffer(model, nothing)
+                scaled.append(f"'{tflite_schema.text(tensor.name)}'")
+    return (
+        f"'{name}' has constants with a scale of 0, {', '.join(scaled)}, on which LiteRT aborts;"
+        " they are zeros with another scale"
+        if scaled
+        else ""
+    )
+
+
 def fold_sizes(model: Any, name: str) -> str:
     """Makes constants of inputs that only say the shape of a result whose shape the file says; returns a note.
 

@@ -56,6 +56,23 @@ class TfliteMendsTest(support.ModelFileTest):
             data=_dense(4, 4, bias_dimension=0, weight_dimension=2),
         )
 
+    def test_constants_with_a_scale_of_zero(self) -> None:
+        made = Graph()
+        x, zeros = made.tensor("x", (4,), "int16"), made.constant("zeros", np.zeros(4, np.int16))
+        y = made.tensor("y", (4,), "int16")
+        for tensor, scale in ((x, 0.01), (zeros, 0.0), (y, 0.02)):
+            made.quantize(tensor, scale)
+        made.op("ADD", [x, zeros], [y], 2, options="AddOptions", potScaleInt16=False)
+        data = made.file([x], [y])
+        # Without the mend, LiteRT ends the process.
+        model = self.load(data)
+        self.assertIn("a scale of 0, 'zeros'", model.notes[0])
+        self.agrees(model)
+        made.quantize(x, 0.0)
+        self.rejects(
+            "unsupported-quantization", "tensor 'x' in 'model.tflite'", data=made.file([x], [y])
+        )
+
     def test_a_shape_that_is_an_input(self) -> None:
         made = Graph()
         x, size, y = (

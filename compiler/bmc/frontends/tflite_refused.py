@@ -21,12 +21,16 @@ from bmc.frontends.tflite_int16 import OTHERWISE
 
 # Ops whose int16 the tests hold to LiteRT's, bit for bit.
 _EXACT = {
-    *tflite_int16.KINDS, "ADD", "AVERAGE_POOL_2D", "BATCH_TO_SPACE_ND", "CONCATENATION", "DEQUANTIZE", "EXP", "GATHER",
-    "GATHER_ND", "LEAKY_RELU", "LOG", "LOGISTIC", "MAXIMUM", "MAX_POOL_2D", "MEAN", "MINIMUM", "MIRROR_PAD", "MUL",
-    "PACK", "PAD", "QUANTIZE", "REDUCE_MAX", "REDUCE_MIN", "RELU", "RELU6", "RESHAPE", "RESIZE_NEAREST_NEIGHBOR",
-    "REVERSE_V2", "SLICE", "SOFTMAX", "SPACE_TO_BATCH_ND", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "SUB",
-    "TANH", "TILE", "TRANSPOSE", "UNPACK",
+    *tflite_int16.KINDS, "ABS", "ADD", "AVERAGE_POOL_2D", "BATCH_TO_SPACE_ND", "BROADCAST_TO",
+    "CONCATENATION", "DEQUANTIZE", "EXP", "FILL", "GATHER", "GATHER_ND", "GELU", "LEAKY_RELU",
+    "LOG", "LOGISTIC", "MAXIMUM", "MAX_POOL_2D", "MEAN", "MINIMUM", "MIRROR_PAD", "MUL", "PACK",
+    "PAD", "QUANTIZE", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD", "RELU", "RELU6", "RESHAPE",
+    "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "REVERSE_V2", "RSQRT", "SLICE", "SOFTMAX",
+    "SPACE_TO_BATCH_ND", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "SUB", "SUM", "TANH",
+    "TILE", "TRANSPOSE", "UNPACK", "ZEROS_LIKE",
 }  # fmt: skip
+# Ops with as many elements in their first result as the data has of a kind.
+_COUNTING = ("UNIQUE", "WHERE")
 # Ops in which int16 may also be a state that LiteRT keeps to itself, or that only pass on what they get.
 _ANY = {
     "ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM", "VAR_HANDLE",
@@ -42,6 +46,13 @@ def found(file: TfliteFile) -> Iterator[BmcError]:
     """Yields each op on int16 that bmc cannot compute as LiteRT does, and each SVDF that bmc does not know."""
     known = tflite_wide_softmax.results(file.model)
     for graph in file.model.subgraphs:
+        for tensor in filter(tflite_schema.has_scale_of_zero, graph.tensors):
+            if tflite_schema.weight_type(tensor) in ("int8", "int16"):
+                yield BmcError(
+                    "unsupported-quantization",
+                    f"tensor '{tflite_schema.text(tensor.name)}' in '{file.name}' has a scale of 0",
+                    hint="convert the model again with inputs for which it is not always 0",
+                )
         for tensor in filter(_is_int16, graph.tensors):
             name = tflite_schema.text(tensor.name)
             if np.any(tensor.quantization.zeroPoint) and name not in known:
@@ -50,7 +61,16 @@ def found(file: TfliteFile) -> Iterator[BmcError]:
                     f"tensor '{name}' in '{file.name}' is quantized to int16 with a zero point",
                     hint=OTHERWISE,
                 )
+        read = {*graph.outputs, *(index for op in graph.operators for index in op.inputs)}
         for op in graph.operators:
+            kind = tflite_schema.op_kind(file.model, op)
+            if kind in _COUNTING and read.intersection(op.outputs[:1]):
+                yield BmcError(
+                    "dynamic-shape",
+                    f"op '{kind}' gives as many results as it finds, and bmc needs to know how many these are",
+                    where=f"{tflite_schema.text(graph.tensors[op.outputs[0]].name)} in {file.name}",
+                    hint="compute with all elements, and with zeros for those that do not count",
+                )
             yield from _of_op(file, graph, op)
     yield from tflite_svdf.found(file)
     yield from tflite_signal.found(file)

@@ -7,7 +7,6 @@
 - LiteRT's CAST truncates. TOSA's rounds.
 - LiteRT's ROUND takes the even one of two integers that are equally near. The converter adds a half, which rounds, and
   takes the floor.
-- LiteRT's reference kernels compute LOGISTIC and similar ops in integers, see tflite_tables.
 - LiteRT's FLOOR_DIV looks at the signs of integers, the converter at that of their product, which overflows.
 - LiteRT's DIV makes the largest integer of the least one by -1.
 - LiteRT quantizes floats by division, rounds ties away from zero and saturates. The converter multiplies,
@@ -25,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from bmc import errors
-from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import (
     tflite_activations,
@@ -33,9 +31,9 @@ from bmc.frontends import (
     tflite_int8_lstm,
     tflite_int8_svdf,
     tflite_int16,
+    tflite_own,
     tflite_schema,
     tflite_signal,
-    tflite_tables,
     tflite_text,
     tflite_wide_softmax,
 )
@@ -120,14 +118,14 @@ def _walk(module: Any) -> list[Any]:
 def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None]]:
     """Yields the changes that make each op compute as in LiteRT."""
     dense, casts = file.outputs_of("FULLY_CONNECTED"), file.outputs_of("CAST")
-    rounds, quantized = file.outputs_of("ROUND"), file.outputs_of("QUANTIZE")
+    rounds, quantized = file.outputs_of("ROUND"), _scales(file)
     down, quotients = file.outputs_of("FLOOR_DIV"), file.outputs_of("DIV")
-    tables = tflite_tables.tables(file)
     sums, curves = tflite_int16.sums(file), tflite_curves.curves(file)
     activations, lstms = tflite_activations.activations(file), tflite_int8_lstm.lstms(file)
     svdfs, shares = tflite_int8_svdf.svdfs(file), tflite_wide_softmax.scales(file.model)
     yield from tflite_signal.corrections(ops, _tensor, file)
     for op in ops:
+        yield from tflite_own.corrections(op)
         yield from tflite_int8_lstm.corrections(op, _tensor(op), lstms)
         yield from tflite_int8_svdf.corrections(op, _tensor(op), svdfs)
         yield from tflite_wide_softmax.corrections(op, _tensor(op), shares)
@@ -138,8 +136,6 @@ def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None
             yield partial(_round_once, op)
         if op.name == "tosa.rescale" and _is(op.operands[0], "tosa.resize"):
             yield partial(_round_away, op)
-        if op.name == "tosa.table" and _tensor(op) in tables:
-            yield partial(_Maker(op, op.operands[1]).replace, 1, tables[_tensor(op)])
         if op.name == "tosa.floor" and _tensor(op) in rounds:
             yield partial(_round_to_even, op)
         if op.name == "tosa.mul" and _tensor(op) in down and _is_sign(op):
@@ -148,11 +144,11 @@ def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None
             yield partial(_saturate, op)
         if op.name == "tosa.cast" and _tensor(op) in casts:
             yield partial(_truncate, op)
-        elif op.name == "tosa.cast" and _tensor(op) in quantized & activations.keys():
-            if _is(op.operands[0], "tosa.mul"):
-                yield partial(_quantize_to_16_bits, op, activations[_tensor(op)].made)
-        elif op.name == "tosa.cast" and (rounded := _quantized(op)) is not None:
-            yield partial(_quantize, op, rounded)
+        elif op.name == "tosa.cast" and _tensor(op) in quantized:
+            if (rounded := _quantized(op)) is not None:
+                yield partial(_quantize, op, rounded, quantized[_tensor(op)])
+            elif _is(op.operands[0], "tosa.mul") and op.results[0].type.element_type.width < 32:
+                yield partial(_quantize_to_16_bits, op, quantized[_tensor(op)])
 
 
 def _round_once(rescale: Any) -> None:
@@ -167,6 +163,8 @@ def _round_away(rescale: Any) -> None:
     from iree.compiler import ir
 
     (sums,) = rescale.operands[0:1]
+    if sums.type.element_type.width < 32:
+        return  # the nearest pixels
     make = _Maker(rescale, sums)
     # SINGLE_ROUND rounds ties up. Subtracting one from a negative sum avoids ties and changes nothing else.
     sign = make("arithmetic_right_shift", sums, make.constant(31), round=ir.BoolAttr.get(False))
@@ -250,10 +248,24 @@ def _quantized(narrowing: Any) -> Any:
     return rounded if is_float and 1 < element.width < 32 else None
 
 
-def _quantize(narrowing: Any, rounded: Any) -> None:
-    """Makes floats round to nearest, ties away from zero, and the integers saturate."""
+def _scales(file: TfliteFile) -> dict[str, np.float32]:
+    """Returns the scale of each QUANTIZE by the name of its output."""
+    return {
+        tflite_schema.text(made.name): np.float32(made.quantization.scale[0])
+        for graph in file.model.subgraphs
+        for op in graph.operators
+        if tflite_schema.op_kind(file.model, op) == "QUANTIZE"
+        for made in [graph.tensors[op.outputs[0]]]
+        if tflite_schema.is_quantized(made)
+    }
+
+
+def _quantize(narrowing: Any, rounded: Any, scale: np.float32) -> None:
+    """Divides, makes floats round to nearest, ties away from zero, and the integers saturate."""
     from iree.compiler import ir
 
+    if _is(rounded.operands[0], "tosa.mul"):
+        _divide(rounded.operands[0].owner.operation, scale)
     (x,) = rounded.operands
     make = _Maker(rounded, x)
     x = make("clamp", x, min_val=make.number(-_LARGE), max_val=make.number(_LARGE))
@@ -273,19 +285,21 @@ def _quantize(narrowing: Any, rounded: Any) -> None:
 
 
 def _quantize_to_16_bits(narrowing: Any, scale: np.float32) -> None:
-    """Does what _quantize() does, and divides: with 16 bits, the product with 1 / scale may be next to the quotient."""
+    """Does what _quantize() does of a product that is cast to 16 bits at once, because there is no zero point."""
     from iree.compiler import ir
 
-    (quotient,) = narrowing.operands
-    product = quotient.owner.operation
-    x = product.operands[0]
+    (product,) = narrowing.operands
     i32 = ir.IntegerType.get_signless(32, narrowing.context)
-    whole = ir.RankedTensorType.get(x.type.shape, i32, loc=narrowing.location)
+    whole = ir.RankedTensorType.get(product.type.shape, i32, loc=narrowing.location)
     with ir.InsertionPoint(narrowing), narrowing.location:
-        rounded = ir.Operation.create("tosa.cast", [whole], [quotient])
+        rounded = ir.Operation.create("tosa.cast", [whole], [product])
     narrowing.operands[0] = rounded.result
-    _quantize(narrowing, rounded)
+    _quantize(narrowing, rounded, scale)
 
+
+def _divide(product: Any, scale: np.float32) -> None:
+    """Makes a quotient of a product with 1 / scale, which may be next to it."""
+    x = product.operands[0]
     loops = ", ".join(f"d{axis}" for axis in range(len(x.type.shape)))
     parallel = ", ".join(['"parallel"'] * len(x.type.shape))
     # One number for all elements, as in _Maker.constant().
@@ -328,11 +342,6 @@ class _Maker:
         )
         splat = self._ir.DenseElementsAttr.get_splat(kind, self.number(value))
         return self._make("tosa.const", kind, (), {"values": splat})
-
-    def replace(self, operand: int, values: Array) -> None:
-        """Replaces an operand of the op with a constant of x's type."""
-        dense = self._ir.DenseElementsAttr.get(values, type=self.x.type)
-        self._before.operands[operand] = self("const", values=dense)
 
     def number(self, value: float) -> Any:
         element = self._ir.ShapedType(self.x.type).element_type

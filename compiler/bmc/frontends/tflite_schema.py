@@ -34,6 +34,11 @@ def is_quantized(tensor: Any) -> bool:
     )
 
 
+def has_scale_of_zero(tensor: Any) -> bool:
+    """Whether all elements of a tensor stand for 0, because its scale is 0."""
+    return is_quantized(tensor) and not np.any(tensor.quantization.scale)
+
+
 def meaning(tensor: Any) -> tuple[Any, ...]:
     """Returns what tells which numbers a tensor's elements stand for: its type, scales and zero points."""
     quantization = tensor.quantization

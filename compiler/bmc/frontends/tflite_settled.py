@@ -13,7 +13,7 @@ import numpy as np
 from bmc import factory
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import tflite_build, tflite_file, tflite_schema
+from bmc.frontends import tflite_build, tflite_file, tflite_litert, tflite_schema
 
 # The most elements of an integer tensor that is a constant: a shape, a counter or the bounds of a slice.
 _MOST = 64
@@ -61,7 +61,7 @@ def settle(model: Any, name: str) -> None:
       BmcError: LiteRT cannot run it.
     """
     (graph,) = model.subgraphs
-    litert = tflite_file.interpreter(tflite_schema.pack(model, 1 << 16), name, keeps=True)
+    litert = tflite_litert.interpreter(tflite_schema.pack(model, 1 << 16), name, keeps=True)
     try:
         litert.allocate_tensors()
         litert.invoke()
@@ -146,7 +146,7 @@ def _computed(model: Any, graph: Any, op: Any, operands: list[int]) -> list[Arra
     )
     part.operators, part.inputs = [made], []
     part.outputs = [places[int(index)] for index in op.outputs]
-    litert = tflite_file.interpreter(tflite_schema.pack(alone, 1024), "a part of the model")
+    litert = tflite_litert.interpreter(tflite_schema.pack(alone, 1024), "a part of the model")
     try:
         litert.allocate_tensors()
         litert.invoke()

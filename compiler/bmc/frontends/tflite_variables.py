@@ -15,7 +15,7 @@ from typing import Any
 from bmc import factory
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import link, tflite_build, tflite_file, tflite_schema
+from bmc.frontends import link, tflite_build, tflite_litert, tflite_schema
 from bmc.frontends.tflite_file import TfliteFile
 from bmc.frontends.tflite_svdf import Kept
 
@@ -256,7 +256,7 @@ def _initial(data: bytes, name: str) -> dict[_Key, Array]:
             kept.append(op)
     graph.operators, graph.inputs, graph.outputs = kept, [], list(reads.values())
     model.signatureDefs = None
-    litert = tflite_file.interpreter(tflite_schema.pack(model, len(data)), name)
+    litert = tflite_litert.interpreter(tflite_schema.pack(model, len(data)), name)
     try:
         litert.allocate_tensors()
         litert.invoke()

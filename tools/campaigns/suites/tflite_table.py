@@ -254,7 +254,7 @@ def convert(function: Callable[[Any], Any], dtype: str = "float32") -> tuple[byt
         converter.inference_input_type = converter.inference_output_type = border
     with quiet.native(), quiet.python():
         data = bytes(converter.convert())
-    return data, dtype == "float32" and not traced.outputs[0].dtype.is_integer
+    return data, dtype == "float32" and traced.outputs[0].dtype.is_floating
 
 
 def samples() -> list[Any]:
