@@ -66,10 +66,10 @@ class KnownScattersTest(support.FolderTest):
                 np.testing.assert_array_equal(self.answer(text, x, u), wanted)
                 # If this fails, IREE does it itself, and the rewrite can go.
                 with (
-                mock.patch.object(known_scatters, "apply"),
-                mock.patch.object(scatters_as_points, "apply"),
-                self.assertRaises(BmcError),
-            ):
+                    mock.patch.object(known_scatters, "apply"),
+                    mock.patch.object(scatters_as_points, "apply"),
+                    self.assertRaises(BmcError),
+                ):
                     self.answer(text, x, u)
 
     def test_bodies_with_constants(self) -> None:
