@@ -87,10 +87,16 @@ def require(model: ImportedModel, checks: tuple[OutputCheck, ...]) -> None:
         which = f"case {worst.case}" if not worst.kind else f"made-up {worst.kind}"
         raise BmcError(
             "import-disagrees",
-            f"IREE disagrees with {_BY_FRONTEND[model.frontend]}:"
+            f"IREE disagrees with {_computed_by(model)}:"
             f" output {worst.output} of {which} {_by_how_much(worst)}",
             hint=_of_doubles(model) or (_OF_MADE_UP if worst.kind else _OF_CASES),
         )
+
+
+def _computed_by(model: ImportedModel) -> str:
+    if model.frontend == "onnx" and "onnxruntime" not in model.versions:
+        return "the reference evaluator of ONNX"
+    return _BY_FRONTEND[model.frontend]
 
 
 def _by_how_much(check: OutputCheck) -> str:
@@ -112,7 +118,7 @@ def _of_doubles(model: ImportedModel) -> str:
     if not model.computes_f64_as_f32:
         return ""
     return (
-        f"{model.in_f64} computes in f64, but IREE in f32: compute in f32 in {_BY_FRONTEND[model.frontend]} too,"
+        f"{model.in_f64} computes in f64, but IREE in f32: compute in f32 in {_computed_by(model)} too,"
         " give a tolerance that allows for the difference, or make an input or output f64, which keeps all f64"
     )
 

@@ -5,6 +5,7 @@
 - Its LpNormalization of zeros is NaN, and onnxruntime's is zero.
 - Its Gelu by tanh has 0.797724 for the root of 2 / pi.
 - Its determinant divides by the first number, which may be zero.
+- It multiplies no vector with several matrices, and gets a QLinearMatMul of several matrices wrong.
 - It takes the element itself off an exclusive CumSum, which rounds, and leaves nothing of infinite ones.
 """
 
@@ -35,6 +36,8 @@ def rewrite(graph: Graph, node: Any) -> bool:
         "Det": _determinant,
         "Gelu": _gelu,
         "LpNormalization": _normalization,
+        "MatMul": _vector_product,
+        "QLinearMatMul": _quantized_product,
         "ReduceL2": _length,
         "ReduceLogSum": _logarithm,
         "ReverseSequence": _reversed,
@@ -144,6 +147,39 @@ def _normalization(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
     return graph.add("Div", (x, graph.add("Where", (is_zero, one, norm), node)), node)
 
 
+def _vector_product(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:
+    """Makes a matrix of a vector that several matrices multiply."""
+    others = graph.shape(node.input[1])
+    if others is None or min(len(shape), len(others)) != 1 or max(len(shape), len(others)) < 3:
+        return None
+    axis = -2 if len(shape) == 1 else -1
+    inputs = list(node.input)
+    inputs[axis + 2] = graph.add("Unsqueeze", (inputs[axis + 2], np.array([axis + 2])), node)
+    return graph.add("Squeeze", (graph.add("MatMul", inputs, node), np.array([axis])), node)
+
+
+def _quantized_product(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:
+    """Multiplies integers, and rounds once, as onnxruntime does."""
+    a, a_scale, a_zero, b, b_scale, b_zero, scale, zero = node.input
+    others = graph.shape(b)
+    if others is None or max(len(shape), len(others)) < 3 or graph.shape(a_scale) not in ((), (1,)):
+        return None
+    whole = [
+        graph.add("Sub", [graph.add("Cast", (name,), node, to=6) for name in pair], node)
+        for pair in ((a, a_zero), (b, b_zero))
+    ]
+    total = graph.add("Cast", (graph.add("MatMul", whole, node),), node, to=1)
+    scales = [graph.add("Cast", (name,), node, to=1) for name in (a_scale, b_scale, scale)]
+    share = graph.add("Div", (graph.add("Mul", scales[:2], node), scales[2]), node)
+    steps = graph.add("Round", (graph.add("Mul", (total, share), node),), node)
+    moved = graph.add("Add", (steps, graph.add("Cast", (zero,), node, to=1)), node)
+    info = np.iinfo(graph.dtype(zero))
+    bounds = [np.array(bound, np.float32) for bound in (info.min, info.max)]
+    inside = graph.add("Clip", (moved, *bounds), node)
+    whole_steps = graph.add("Cast", (inside,), node, to=6)
+    return graph.add("Cast", (whole_steps,), node, to=graph.element(zero))
+
+
 def _length(graph: Graph, node: Any, _: tuple[int, ...]) -> str:
     """Writes the two ops of a ReduceL2, on which torch-mlir crashes where the dimension has one element."""
     squares = graph.add("ReduceSumSquare", node.input, node, **attributes(node))
@@ -159,19 +195,40 @@ def _logarithm(graph: Graph, node: Any, _: tuple[int, ...]) -> str:
 
 
 def _reversed(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
-    """Gathers each element from as far before the end of its sequence as it is behind the start."""
     given = attributes(node)
-    axes = given.get("batch_axis", 1), given.get("time_axis", 0)
-    batch, time = (
-        tuple(size if axis == each else 1 for each, size in enumerate(shape)) for axis in axes
+    batch, time = given.get("batch_axis", 1), given.get("time_axis", 0)
+    return reversed_steps(graph, node, node.input[0], node.input[1], shape, batch, time)
+
+
+def reversed_steps(
+    graph: Graph,
+    node: Any,
+    value: str,
+    lengths: str,
+    shape: tuple[int, ...],
+    batch: int,
+    time: int,
+) -> str:
+    """Gathers each element from as far before the end of its sequence as it is behind the start.
+
+    Args:
+      graph, node: the graph, and the node that this helps to replace.
+      value, shape: sequences, along axis `time`, and their shape.
+      lengths: one for each place along axis `batch`.
+    """
+    along, across = (
+        tuple(size if axis == each else 1 for each, size in enumerate(shape))
+        for axis in (time, batch)
     )
-    steps = np.arange(shape[axes[1]]).reshape(time)
-    lengths = graph.add("Reshape", (node.input[1], np.array(batch)), node)
+    steps = np.arange(shape[time]).reshape(along)
+    if graph.element(lengths) != 7:  # an LSTM's are int32
+        lengths = graph.add("Cast", (lengths,), node, to=7)
+    lengths = graph.add("Reshape", (lengths, np.array(across)), node)
     from_end = graph.add("Sub", (graph.add("Sub", (lengths, np.array(1)), node), steps), node)
     is_inside = graph.add("Less", (steps, lengths), node)
     places = graph.add("Where", (is_inside, from_end, steps), node)
     places = graph.add("Expand", (places, np.array(shape)), node)
-    return graph.add("GatherElements", (node.input[0], places), node, axis=axes[1])
+    return graph.add("GatherElements", (value, places), node, axis=time)
 
 
 def _root_mean_square(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bmc.frontends import onnx_loops
 from bmc.frontends.onnx_graph import Graph, attributes
 
 _KINDS = ("DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "MatMulIntegerToFloat")
@@ -178,52 +179,27 @@ def _loop(
     shape: tuple[int, int, int],
 ) -> list[str]:
     """Returns all hidden states [steps, batch, size], the last one and the last cell state."""
-    from onnx import TensorProto, helper
-
     steps, batch, size = shape
     gates, hidden, cell = given
-    step, goes_on, h, c, rows = (graph.new(node) for _ in range(5))
-    with graph.body() as inside:
-        added = graph.add("Gather", (gates, step), node, axis=0)
+
+    def step(number: str, states: list[str]) -> tuple[str, list[str]]:
+        h, c = states
+        added = graph.add("Gather", (gates, number), node, axis=0)
         added = graph.add("Add", (added, _product(graph, node, h, weight)), node)
         if bias:
             added = graph.add("Add", (added, bias), node)
         parts = []
-        for number, kind in enumerate(("Sigmoid", "Sigmoid", "Sigmoid", "Tanh")):
-            cut = [np.array([place]) for place in (number * size, (number + 1) * size, 1)]
+        for place, kind in enumerate(("Sigmoid", "Sigmoid", "Sigmoid", "Tanh")):
+            cut = [np.array([bound]) for bound in (place * size, (place + 1) * size, 1)]
             parts.append(graph.add(kind, (graph.add("Slice", (added, *cut), node),), node))
         enters, leaves, stays, new = parts
         kept = [graph.add("Mul", pair, node) for pair in ((stays, c), (enters, new))]
         next_c = graph.add("Add", kept, node)
         next_h = graph.add("Mul", (leaves, graph.add("Tanh", (next_c,), node)), node)
-        place = graph.add("Reshape", (step, np.array([1, 1])), node)
-        row = graph.add("Reshape", (next_h, np.array([1, batch, size])), node)
-        next_rows = graph.add("ScatterND", (rows, place, row), node)
-        again = graph.add("Identity", (goes_on,), node)
+        return next_h, [next_h, next_c]
 
-    def floats(name: str, dims: tuple[int, ...]) -> Any:
-        return helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
-
-    def flag(name: str, kind: int) -> Any:
-        return helper.make_tensor_value_info(name, kind, ())
-
-    body = helper.make_graph(
-        inside,
-        f"{node.output[0]}_step",
-        [flag(step, TensorProto.INT64), flag(goes_on, TensorProto.BOOL),
-         floats(rows, shape), floats(h, (batch, size)), floats(c, (batch, size))],
-        [flag(again, TensorProto.BOOL),
-         floats(next_rows, shape), floats(next_h, (batch, size)), floats(next_c, (batch, size))],
-    )  # fmt: skip
     # Every step is overwritten. Zeros would be a weight.
     cut = [np.array([place]) for place in (0, size, 2)]
     first = graph.add("Slice", (gates, *cut), node)
-    made = graph.add(
-        "Loop", (np.array(steps), np.array(True), first, hidden, cell), node, body=body
-    )
-    names = [made, *(graph.new(node) for _ in range(2))]
-    graph.nodes[-1].output.extend(names[1:])
-    # ONNX infers no shapes of what a loop hands on.
-    states = (shape, (batch, size), (batch, size))
-    graph.proto.value_info.extend(map(floats, names, states))
-    return names
+    states = [(name, (batch, size)) for name in (hidden, cell)]
+    return onnx_loops.over_steps(graph, node, (first, shape), states, step)

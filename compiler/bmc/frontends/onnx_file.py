@@ -1,4 +1,4 @@
-"""An .onnx model: its signature, its weights, and the outputs that onnxruntime computes."""
+"""An .onnx model: its signature, its weights, and the outputs that onnxruntime or the standard's reference computes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from bmc.golden import Declared
 _RUNTIME_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |/\S+\.\w+:\d+ .*\) ")
 # The newest version of the IR that onnxruntime reads. What the next one of the pinned onnx adds are types.
 _RUNTIME_IR_VERSION = 13
-# What onnxruntime says of an op that it lacks for these element types.
-_MISSING = "Could not find an implementation"
-# It says so of an element type that it lacks, and of one that the standard lacks too.
+# onnxruntime says so of an element type that it lacks, and of one that the standard lacks too.
 _TYPES = "Type Error"
 # The oldest opset that onnxruntime has all ops of.
 _RUNTIME_OPSET = 7
+# The newest opset that onnxruntime runs.
+_RUNTIME_NEWEST = 26
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,16 @@ class OnnxFile:
         return compared - others
 
     def run(self, cases: tuple[spec.Case, ...]) -> tuple[spec.Case, ...]:
-        """Returns onnxruntime's outputs, from one thread and without optimizations that change rounding.
+        """Returns the outputs of computed()."""
+        return self.computed(cases)[0]
 
-        Where onnxruntime lacks an op for an element type, the standard's reference evaluator computes them.
+    def computed(self, cases: tuple[spec.Case, ...]) -> tuple[tuple[spec.Case, ...], str]:
+        """Returns onnxruntime's outputs, from one thread and without optimizations that change rounding, and its name.
+
+        What onnxruntime cannot run, the standard's reference evaluator computes, in the package "onnx".
 
         Raises:
-          BmcError: onnxruntime cannot run the model.
+          BmcError: neither can run the model.
         """
         import onnxruntime
 
@@ -96,24 +100,29 @@ class OnnxFile:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4
+        # Integers may be places or lengths that onnxruntime refuses with good reason.
+        may_refuse = any(not info.dtype.is_float for info in self.inputs)
+        is_ready = False
         try:
             session = onnxruntime.InferenceSession(
                 onnx_bf16.with_f32_ends(_for_runtime(self.model)).SerializeToString(),
                 options,
                 providers=["CPUExecutionProvider"],
             )
-            return tuple(
+            is_ready = may_refuse
+            results = tuple(
                 onnx_bf16.returned(session, session.run(None, onnx_bf16.taken(session, case)))
                 for case in cases
             )
         except Exception as error:  # onnxruntime has no base class of its own.
-            if _MISSING in str(error) or (_TYPES in str(error) and _has_its_types(self.model)):
+            if not is_ready and (_TYPES not in str(error) or _has_its_types(self.model)):
                 with contextlib.suppress(Exception):
-                    return self._by_reference(cases)
+                    return self._by_reference(cases), "onnx"
             raise BmcError(
                 "model-failed",
                 f"onnxruntime cannot run '{self.name}': {_runtime_reason(error)}",
             ) from None
+        return results, "onnxruntime"
 
     def _by_reference(self, cases: tuple[spec.Case, ...]) -> tuple[spec.Case, ...]:
         """Returns the outputs of the onnx package's own evaluator, which is slow and has more element types."""
@@ -253,13 +262,26 @@ def _declared(value: Any, name: str) -> Declared:
 
 
 def _for_runtime(model: Any) -> Any:
-    """Returns the model in an opset that onnxruntime knows, if onnx can convert it."""
+    """Returns the model in an opset that onnxruntime knows, if onnx can convert it, or none of its ops is newer."""
+    import onnx
     from onnx import version_converter
 
-    if any(not opset.domain and 0 < opset.version < _RUNTIME_OPSET for opset in model.opset_import):
+    versions = [opset.version for opset in model.opset_import if not opset.domain]
+    if any(0 < version < _RUNTIME_OPSET for version in versions):
         # What the converter has no rule for may run as it is, or onnxruntime says why not.
         with contextlib.suppress(Exception):
             return version_converter.convert_version(model, _RUNTIME_OPSET)
+    if max(versions, default=0) > _RUNTIME_NEWEST:
+        nodes = onnx_graph.nodes_within(model.graph.node)
+        own = {node.op_type for node in nodes if node.domain in ("", "ai.onnx")}
+        since = [onnx.defs.get_schema(op, max(versions), "").since_version for op in own]
+        if max(since, default=0) <= _RUNTIME_NEWEST and not model.functions:
+            older = type(model)()
+            older.CopyFrom(model)
+            for opset in older.opset_import:
+                if not opset.domain:
+                    opset.version = _RUNTIME_NEWEST
+            return older
     return model
 
 

@@ -10,6 +10,14 @@ import numpy as np
 
 from bmc.dtype import Array
 
+# Attribute of a Constant node -> the element type and the field of its value.
+_VALUES = {
+    "value_float": (np.float32, "f"),
+    "value_floats": (np.float32, "floats"),
+    "value_int": (np.int64, "i"),
+    "value_ints": (np.int64, "ints"),
+}
+
 
 def constants(graph: Any) -> dict[str, Any]:
     """Returns the initializers of a graph, which functions lack, and the values of Constant nodes, by name."""
@@ -20,8 +28,10 @@ def constants(graph: Any) -> dict[str, Any]:
         for attribute in node.attribute if node.op_type == "Constant" else ():
             if attribute.name == "value":
                 found[node.output[0]] = attribute.t
-            if attribute.name == "value_int":
-                found[node.output[0]] = numpy_helper.from_array(np.int64(attribute.i))
+            elif attribute.name in _VALUES:
+                element, field = _VALUES[attribute.name]
+                value = np.array(getattr(attribute, field), element)
+                found[node.output[0]] = numpy_helper.from_array(value)
     return found
 
 

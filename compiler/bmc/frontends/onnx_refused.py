@@ -12,11 +12,6 @@ from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends.onnx_graph import attributes, node_name, nodes_within
 
-_RECURRENT = ("GRU", "LSTM", "RNN")
-# Those that the importer computes; it has no factors for others.
-_ACTIVATIONS = (b"Relu", b"Sigmoid", b"Tanh")
-_PEEPHOLES = 7
-
 
 def check(model: Any, name: str, constants: Mapping[str, Array]) -> None:
     """Checks all nodes of a ModelProto; raises BmcError for the first that found() yields."""
@@ -31,8 +26,7 @@ def found(model: Any, name: str, constants: Mapping[str, Array]) -> Iterator[Bmc
       name: name of the file.
       constants: initializers and values of Constant nodes by name.
 
-    That is an op in training mode, with random numbers or batch statistics, a recurrent layer with an attribute or
-    input that the importer ignores or lacks, and a Scan of batches.
+    That is an op in training mode, with random numbers or batch statistics, and a Scan of batches.
     """
     for node in nodes_within(model.graph.node):
         given = attributes(node)
@@ -53,23 +47,3 @@ def found(model: Any, name: str, constants: Mapping[str, Array]) -> Iterator[Bmc
                 where=f"{node_name(node)} in {name}",
                 hint="export the model with opset 9 or later",
             )
-        if node.op_type in _RECURRENT and not node.domain and (what := _unknown(node, given)):
-            yield BmcError(
-                "op-rejected",
-                f"IREE's importer does not know {what} of op '{node.op_type}'",
-                where=f"{node_name(node)} in {name}",
-                hint="export the layer without it, or write its steps with other ops",
-            )
-
-
-def _unknown(node: Any, given: Mapping[str, Any]) -> str:
-    """Returns the attribute or input of a recurrent layer that the importer gets wrong, "" if none."""
-    for key in ("clip", "input_forget", "layout"):
-        if given.get(key):
-            return f"attribute '{key}'"
-    for activation in given.get("activations", ()):
-        if activation not in _ACTIVATIONS:
-            return f"activation '{activation.decode(errors='replace')}'"
-    if len(node.input) > _PEEPHOLES and node.input[_PEEPHOLES]:
-        return "input 'P'"
-    return ""

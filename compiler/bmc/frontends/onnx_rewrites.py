@@ -3,7 +3,7 @@
 - IREE refuses a window of a pool or a convolution that is the only one along a dimension and leaves elements over.
 - Its importer takes for ever over a Pad that wraps around, and refuses many that reflect, or repeat the edge and cut.
 - Its importer crashes over uneven pads of a QLinearConv (onnx_pads.py).
-- It takes recurrent layers only forwards, and bidirectional ones only of LSTM.
+- It lacks settings of recurrent layers (onnx_recurrents.py).
 - It divides and clips unsigned numbers as signed ones (onnx_unsigned.py).
 - Its remainder of floats subtracts a rounded product.
 - It multiplies the matrix that a Gemm adds by zero where it leaves it out.
@@ -17,6 +17,9 @@
 - It gets a QLinearConv wrong whose channels have scales of their own (onnx_channel_scales.py).
 - It knows only some modes of GridSample (onnx_grids.py).
 - It does not know all modes of Resize (onnx_resizes.py).
+- It quantizes no blocks, and no uint16 (onnx_blocks.py).
+- It lacks ops that scatter (onnx_scatters.py).
+- It lacks windows of pools and of transposed convolutions (onnx_windows.py).
 - Others are in onnx_composites.py.
 """
 
@@ -27,9 +30,10 @@ from typing import Any
 import numpy as np
 
 from bmc.dtype import Array
-from bmc.errors import BmcError
 from bmc.frontends import (
     onnx_averages,
+    onnx_bitcasts,
+    onnx_blocks,
     onnx_channel_scales,
     onnx_clips,
     onnx_composites,
@@ -37,18 +41,29 @@ from bmc.frontends import (
     onnx_logarithms,
     onnx_pads,
     onnx_powers,
+    onnx_recurrents,
     onnx_resizes,
+    onnx_scatters,
     onnx_spectra,
     onnx_unsigned,
+    onnx_windows,
 )
-from bmc.frontends.onnx_graph import Graph, attributes, graphs_of, node_name, set_attributes
+from bmc.frontends.onnx_graph import Graph, attributes, graphs_of, set_attributes
 
 _WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv")
 # Which of the inputs is the weight, if there is one.
 _WEIGHT = {"Conv": 1, "ConvInteger": 1, "QLinearConv": 3}
 # Each takes or leaves a node as it is in the file.
-WHOLE = (onnx_averages.rewrite, onnx_grids.rewrite, onnx_resizes.rewrite)
-_RECURRENT = ("GRU", "LSTM", "RNN")
+WHOLE = (
+    onnx_averages.rewrite,
+    onnx_bitcasts.rewrite,
+    onnx_blocks.rewrite,
+    onnx_grids.rewrite,
+    onnx_recurrents.rewrite,
+    onnx_resizes.rewrite,
+    onnx_scatters.rewrite,
+    onnx_windows.rewrite,
+)
 
 
 def apply(model: Any) -> None:
@@ -75,8 +90,6 @@ def _apply(graph: Graph) -> None:
             elif (
                 node.op_type == "Pad"
                 and _pad(graph, node)
-                or node.op_type in _RECURRENT
-                and _recurrent(graph, node)
                 or onnx_unsigned.rewrite(graph, node)
                 or onnx_spectra.rewrite(graph, node)
                 or onnx_composites.rewrite(graph, node)
@@ -212,65 +225,3 @@ def _rows(size: int, start: int, end: int, step: int) -> range:
     first, last = (-1, size - 1) if step < 0 else (0, size)
     start, end = (number + size if number < 0 else number for number in (start, end))
     return range(min(max(start, 0), last), min(max(end, first), size), step)
-
-
-def _recurrent(graph: Graph, node: Any) -> bool:
-    """Computes a direction that the importer lacks forwards on reversed steps; returns whether it did.
-
-    Raises:
-      BmcError: the layer stops before the last step.
-    """
-    given = attributes(node)
-    direction = given.get("direction", b"forward")
-    shape = graph.shape(node.input[0])
-    if shape is None:
-        return False
-    if len(node.input) > 4 and node.input[4]:
-        lengths = graph.constant(node.input[4])
-        if lengths is None or (lengths != shape[0]).any():
-            raise BmcError(
-                "op-rejected",
-                f"IREE's importer ignores input 'sequence_lens' of op '{node.op_type}', which may be less"
-                f" than the {shape[0]} steps",
-                where=node_name(node),
-                hint="let the layer compute all steps, and choose among its outputs",
-            )
-        node.input[4] = ""
-    if direction == b"forward" or (direction == b"bidirectional" and node.op_type == "LSTM"):
-        return False
-    backwards = np.arange(shape[0])[::-1].copy()
-    count = 1 if direction == b"reverse" else 2
-    outputs: list[list[str]] = []
-    for index in range(count):
-        reverse = direction == b"reverse" or index == 1
-        inputs = [_half(graph, node, name, index, count) if number and name else name
-                  for number, name in enumerate(node.input)]  # fmt: skip
-        if reverse:
-            inputs[0] = graph.add("Gather", (inputs[0], backwards), node, axis=0)
-        names = given.get("activations")
-        each = len(names) // count if names else 0
-        kept = {
-            key: value for key, value in given.items() if key not in ("direction", "activations")
-        }
-        if names:
-            kept["activations"] = names[index * each : (index + 1) * each]
-        first = graph.add(node.op_type, inputs, node, **kept)
-        made = graph.nodes[-1]
-        for _ in range(1, len(node.output)):
-            made.output.append(graph.new(node))
-        if reverse and node.output[0]:
-            first = graph.add("Gather", (first, backwards), node, axis=0)
-        outputs.append([first, *made.output[1:]])
-    for number, (wanted, *parts) in enumerate(zip(node.output, *outputs, strict=True)):
-        if wanted:
-            # Directions are axis 1 of all steps, and axis 0 of the last state.
-            graph.rename(graph.add("Concat", parts, node, axis=int(number == 0)), wanted)
-    return True
-
-
-def _half(graph: Graph, node: Any, name: str, index: int, count: int) -> str:
-    """Returns the part of a weight or an initial state that belongs to one direction."""
-    if count == 1:
-        return name
-    bounds = [np.array([i], np.int64) for i in (index, index + 1, 0)]
-    return graph.add("Slice", (name, *bounds), node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 
 import numpy as np
+import onnx
 import support
 from onnx import TensorProto, helper, numpy_helper
 
@@ -35,6 +36,33 @@ class OnnxSizesTest(support.ModelFileTest):
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
         self.agrees(self.load(model))
+
+    def test_sizes_of_several_outputs(self) -> None:
+        node = helper.make_node
+        nodes = [
+            node("Shape", ["x"], ["sizes"]),
+            node("Split", ["sizes"], ["rows", "columns"], num_outputs=2),
+            node("Constant", [], ["nothing"], value_ints=[0]),
+            node("Constant", [], ["one"], value_ints=[1]),
+            node("Range", ["nothing", "columns", "one"], ["places"]),
+            node("Expand", ["places", "sizes"], ["all"]),
+            node("Cast", ["all"], ["floats"], to=TensorProto.FLOAT),
+            node("Add", ["x", "floats"], ["y"]),
+        ]
+        info = helper.make_tensor_value_info
+        values = [[info(name, TensorProto.FLOAT, (2, 3))] for name in "xy"]
+        graph = helper.make_graph(nodes, "g", *values)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+        model = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        while onnx_sizes.apply(model):
+            model = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        kept = {each.op_type for each in model.graph.node} - {"Constant", "Cast"}
+        self.assertEqual(kept, {"Add"})
+        nodes[4] = node("Range", ["nothing", "many", "one"], ["places"])
+        nodes.insert(0, node("Constant", [], ["many"], value_ints=[2**40]))
+        large = helper.make_model(helper.make_graph(nodes, "g", *values))
+        onnx_sizes.apply(large)
+        self.assertIn("Range", {each.op_type for each in large.graph.node})
 
     def test_what_depends_on_data_stays(self) -> None:
         node = helper.make_node

@@ -324,11 +324,11 @@ class OnnxTest(support.ModelFileTest):
         part = "cannot compile op 'com.microsoft.Gelu' (at only)"
         self.rejects("op-rejected", part, "other ops", data=strange)
         # IREE names a constant that the importer made for this op.
-        nodes = [_node("Relu", "x", "r"), _node("Col2Im", "r size block", "y", name="fold")]
-        inside = {"size": np.array([3, 3]), "block": np.array([2, 2])}
-        outputs = [("y", _FLOAT, (1, 1, 3, 3))]
-        fold = _model(nodes, [("x", _FLOAT, (1, 4, 4))], outputs, inside, opset=18)
-        self.rejects("op-rejected", "cannot compile op 'Col2Im' (at fold)", data=fold)
+        cut = _node("MaxRoiPool", "r where", "y", name="cut", pooled_shape=[2, 2])
+        inside = {"where": np.array([[0, 0, 0, 3, 3]], np.float32)}
+        ends = [("x", _FLOAT, (1, 1, 4, 4))], [("y", _FLOAT, (1, 1, 2, 2))]
+        data = _model([_node("Relu", "x", "r"), cut], *ends, inside, opset=18)
+        self.rejects("op-rejected", "cannot compile op 'MaxRoiPool' (at cut)", data=data)
         unknown = _one("Frobnicate", domain="org.example")
         self.rejects("model-failed", "Frobnicate", data=unknown)
         missing = _one("Frobnicate")

@@ -1,6 +1,7 @@
 """Divides, clips, compares, shifts and makes unsigned numbers, which IREE's importer takes for signed ones.
 
-A shift by more bits than a number has leaves nothing of it. The importer's is the machine's, which differ there.
+A shift by more bits than a number has leaves nothing of it but its sign, as does one by less than none. The importer's
+is the machine's, which differ there.
 """
 
 from __future__ import annotations
@@ -20,39 +21,47 @@ def rewrite(graph: Graph, node: Any) -> bool:
     """Writes such a node with others; returns whether it did.
 
     Raises:
-      BmcError: it divides numbers of more than 8 bits, to which the importer cannot cast the quotient.
+      BmcError: it divides numbers of 64 bits.
     """
     from onnx import TensorProto
 
     element = graph.element(node.input[0]) if node.input else 0
-    unsigned = {
-        getattr(TensorProto, name): name for name in ("UINT8", "UINT16", "UINT32", "UINT64")
-    }
+    unsigned = (TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
     if node.op_type == "Cast":
         return _cast(graph, node)
+    if node.op_type == "BitShift":
+        _shift(graph, node)
+        return True
     if element not in unsigned:
         return False
     if node.op_type == "Clip":
         _clip(graph, node)
-    elif node.op_type == "BitShift":
-        _shift(graph, node)
     elif node.op_type in ("Div", "Mod"):
-        if element != TensorProto.UINT8:
-            kind = unsigned[element].lower()
+        if element == TensorProto.UINT64:
             raise BmcError(
                 "op-rejected",
-                f"IREE's importer takes the {kind} of op '{node.op_type}' for signed numbers",
+                f"IREE's importer takes the uint64 of op '{node.op_type}' for signed numbers",
                 where=node_name(node),
-                hint="divide uint8, int32 or int64",
+                hint="divide uint32 or int64",
             )
-        operands = [graph.add("Cast", [name], node, to=TensorProto.INT32) for name in node.input]
+        wide = TensorProto.INT64 if element == TensorProto.UINT32 else TensorProto.INT32
+        operands = [graph.add("Cast", [name], node, to=wide) for name in node.input]
         made = graph.add(node.op_type, operands, node)
-        graph.rename(graph.add("Cast", [made], node, to=element), node.output[0])
+        graph.rename(narrowed(graph, node, made, element), node.output[0])
     elif node.op_type in _COMPARE and element == TensorProto.UINT8 and not _counts(node):
         _widen(graph, node, getattr(TensorProto, _COMPARE[node.op_type]))
     else:
         return False
     return True
+
+
+def narrowed(graph: Graph, node: Any, value: str, element: int) -> str:
+    """Returns integers of 32 or 64 bits as ones of fewer, which have them."""
+    from onnx import TensorProto
+
+    # What the importer's Cast makes.
+    is_known = element in (TensorProto.INT8, TensorProto.UINT8)
+    return graph.add("Cast" if is_known else "BitCast", [value], node, to=element)
 
 
 def _counts(node: Any) -> bool:
@@ -87,11 +96,19 @@ def _cast(graph: Graph, node: Any) -> bool:
 
 def _shift(graph: Graph, node: Any) -> None:
     x, count = node.input
-    dtype = graph.dtype(x)
-    safe = graph.add("Min", [count, np.array(8 * dtype.itemsize - 1, dtype)], node)
-    shifted = graph.add("BitShift", [x, safe], node, direction=attributes(node)["direction"])
-    is_safe = graph.add("Equal", [safe, count], node)
-    made = graph.add("Where", [is_safe, shifted, np.array(0, dtype)], node)
+    dtype, direction = graph.dtype(x), attributes(node)["direction"]
+    zero, most = np.array(0, dtype), np.array(8 * dtype.itemsize - 1, dtype)
+    if dtype.kind == "i":
+        is_less = graph.add("Less", [count, zero], node)
+        count = graph.add("Where", [is_less, most, count], node)
+    safe = graph.add("Min", [count, most], node)
+    if dtype.kind == "i" and direction == b"RIGHT":
+        made = graph.add("BitShift", [x, safe], node, direction=direction)
+    else:
+        shifted = graph.add("BitShift", [x, safe], node, direction=direction)
+        # A count below zero shifts by all bits but one, and is not what it was.
+        is_safe = graph.add("Equal", [safe, node.input[1]], node)
+        made = graph.add("Where", [is_safe, shifted, zero], node)
     graph.rename(made, node.output[0])
 
 
