@@ -214,6 +214,14 @@ class TfliteOwnTest(support.ModelFileTest):
             "dynamic-shape", "'UNIQUE'", data=made.file([x, y], [different, sizes]), cases=cases
         )
 
+    def test_reference_kernels_that_are_wrong(self) -> None:
+        # docs/upstream/litert-reference-kernels.md. If one of them fails, LiteRT has mended its kernel.
+        own = mock.patch.object(tflite_file.TfliteFile, "is_misjudged", return_value=False)
+        for kind in ("LOCAL_RESPONSE_NORMALIZATION", "SUM"):
+            (op,) = (op for op in (*_LACKING, *_WRONG) if op.kind == kind)
+            with self.subTest(kind), own:
+                self.rejects("import-disagrees", data=self.file([op]), cases=self.cases([op]))
+
     def agree(self, ops: Any) -> bytes:
         data = self.file(ops)
         self.agrees(self.load(data, self.cases(ops)))
