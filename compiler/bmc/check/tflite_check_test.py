@@ -46,24 +46,26 @@ class TfliteCheckTest(unittest.TestCase):
 
     def test_all_ops_that_the_converter_leaves(self) -> None:
         def model(x: Any) -> Any:
-            return tf.math.segment_sum(tf.cumsum(x), [0, 0]) + tf.math.floormod(x, 3.0)[:1]
+            rest = tf.math.floormod(tf.cast(x, tf.int16), tf.constant(3, tf.int16))
+            return rest, tf.random.categorical(tf.cumsum(x), 3)
 
         _, text = self.check(tflite_kit.convert(model, tflite_kit.tensor(2, 3)))
         self.assertIn("gets op 'FLOOR_MOD' wrong", text)
-        self.assertIn("cannot convert op 'SEGMENT_SUM'", text)
+        self.assertIn("cannot convert op 'MULTINOMIAL'", text)
+        self.assertNotIn("CUMSUM", text)
 
     def test_all_ops_on_int16_that_differ(self) -> None:
         ops = tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
         data = tflite_kit.convert(
-            lambda x: tf.reduce_sum(tf.abs(tf.tanh(x)), 1),
+            lambda x: tf.scatter_nd([[0], [2]], tf.math.squared_difference(tf.tanh(x), x), (4, 3)),
             tflite_kit.tensor(2, 3),
             io=tf.int16,
             ops=ops,
         )
         ok, text = self.check(data)
         self.assertFalse(ok)
-        self.assertIn("op 'ABS' on int16 is not computed as LiteRT does", text)
-        self.assertIn("op 'SUM' on int16 is not computed as LiteRT does", text)
+        self.assertIn("op 'SCATTER_ND' on int16 is not computed as LiteRT does", text)
+        self.assertIn("op 'SQUARED_DIFFERENCE' on int16 is not computed as LiteRT does", text)
         self.assertIn("way out: convert with int8 activations", text)
         self.assertNotIn("TANH", text)
 
