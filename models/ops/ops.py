@@ -22,7 +22,7 @@ def _f32(*shape: int, seed: int = 0) -> Array:
 
 def _bf16() -> Array:
     x = _f32(9, 20).astype(ml_dtypes.bfloat16)
-    x[0, :6] = [np.nan, np.inf, -np.inf, -0.0, 3e38, 1e-39]
+    x[0, :6] = [np.nan, np.inf, -np.inf, -0.0, 3e38, 1e-37]
     return x
 
 
