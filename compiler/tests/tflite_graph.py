@@ -14,6 +14,7 @@ _TYPES = {
     "float32": schema.TensorType.FLOAT32,
     "float16": schema.TensorType.FLOAT16,
     "int8": schema.TensorType.INT8,
+    "uint8": schema.TensorType.UINT8,
     "int16": schema.TensorType.INT16,
     "int32": schema.TensorType.INT32,
     "int64": schema.TensorType.INT64,

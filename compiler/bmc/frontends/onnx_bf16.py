@@ -19,16 +19,14 @@ def with_f32_ends(model: Any) -> Any:
     """
     from onnx import ModelProto, TensorProto, helper
 
+    if not any(_is_bf16(each) for each in (*model.graph.input, *model.graph.output)):
+        return model
     made = ModelProto()
     made.CopyFrom(model)
     graph = made.graph
     constants = {each.name for each in graph.initializer}
-    inputs = [
-        each
-        for each in graph.input
-        if each.name not in constants and _element(each) == TensorProto.BFLOAT16
-    ]
-    outputs = [each for each in graph.output if _element(each) == TensorProto.BFLOAT16]
+    inputs = [each for each in graph.input if each.name not in constants and _is_bf16(each)]
+    outputs = [each for each in graph.output if _is_bf16(each)]
     casts = []
     for value in inputs:
         inner, value.name = value.name, _WRAPPED + value.name
@@ -59,5 +57,7 @@ def returned(session: Any, results: Any) -> spec.Case:
     )
 
 
-def _element(value: Any) -> int:
-    return int(value.type.tensor_type.elem_type)
+def _is_bf16(value: Any) -> bool:
+    from onnx import TensorProto
+
+    return bool(value.type.tensor_type.elem_type == TensorProto.BFLOAT16)

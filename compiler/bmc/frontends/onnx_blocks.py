@@ -36,17 +36,24 @@ def rewrite(graph: Graph, node: Any) -> bool:
             whole = graph.add("Sub", (whole, graph.add("Cast", (zero,), node, to=6)), node)
         made = graph.add("Mul", (graph.add("Cast", (whole,), node, to=1), scale), node)
     else:
-        steps = graph.add("Round", (graph.add("Div", (x, scale), node),), node)
-        if zero:
-            start = graph.add("Cast", (graph.add("Cast", (zero,), node, to=6),), node, to=1)
-            steps = graph.add("Add", (steps, start), node)
-        info = np.iinfo(kind)
-        bounds: list[Array] = [np.array(bound, np.float32) for bound in (info.min, info.max)]
-        inside = graph.add("Clip", (steps, *bounds), node)
-        whole = graph.add("Cast", (inside,), node, to=6)
-        made = onnx_unsigned.narrowed(graph, node, whole, graph.element(node.output[0]))
+        quotient = graph.add("Div", (x, scale), node)
+        made = quantized(graph, node, quotient, zero, graph.element(node.output[0]))
     graph.rename(made, node.output[0])
     return True
+
+
+def quantized(graph: Graph, node: Any, steps: str, zero: str | None, element: int) -> str:
+    """Returns f32 that counts in steps as integers: rounded to even ones, from a zero point, saturated."""
+    from onnx import helper
+
+    whole = graph.add("Round", (steps,), node)
+    if zero:
+        start = graph.add("Cast", (graph.add("Cast", (zero,), node, to=6),), node, to=1)
+        whole = graph.add("Add", (whole, start), node)
+    info = np.iinfo(helper.tensor_dtype_to_np_dtype(element))
+    bounds: list[Array] = [np.array(bound, np.float32) for bound in (info.min, info.max)]
+    inside = graph.add("Clip", (whole, *bounds), node)
+    return onnx_unsigned.narrowed(graph, node, graph.add("Cast", (inside,), node, to=6), element)
 
 
 def _spread(graph: Graph, node: Any, name: str, shape: tuple[int, ...], axis: int) -> str | None:

@@ -17,7 +17,8 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends.onnx_graph import Graph, attributes, node_name
+from bmc.frontends import onnx_blocks
+from bmc.frontends.onnx_graph import Graph, Maker, attributes, node_name
 
 # More elements in a row than this, one after the other, are too many ops.
 _MOST_FACTORS = 256
@@ -30,7 +31,7 @@ def rewrite(graph: Graph, node: Any) -> bool:
     Raises:
       BmcError: a determinant has too many rows.
     """
-    make = {
+    makers: dict[str, Maker] = {
         "CumProd": _products,
         "CumSum": _sums,
         "Det": _determinant,
@@ -42,12 +43,8 @@ def rewrite(graph: Graph, node: Any) -> bool:
         "ReduceLogSum": _logarithm,
         "ReverseSequence": _reversed,
         "RMSNormalization": _root_mean_square,
-    }.get(node.op_type)
-    shape = graph.shape(node.input[0]) if make else None
-    made = make(graph, node, shape) if make and shape is not None else None
-    if made is not None:
-        graph.rename(made, node.output[0])
-    return made is not None
+    }
+    return graph.replaced(node, makers)
 
 
 def _products(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:
@@ -171,13 +168,8 @@ def _quantized_product(graph: Graph, node: Any, shape: tuple[int, ...]) -> str |
     total = graph.add("Cast", (graph.add("MatMul", whole, node),), node, to=1)
     scales = [graph.add("Cast", (name,), node, to=1) for name in (a_scale, b_scale, scale)]
     share = graph.add("Div", (graph.add("Mul", scales[:2], node), scales[2]), node)
-    steps = graph.add("Round", (graph.add("Mul", (total, share), node),), node)
-    moved = graph.add("Add", (steps, graph.add("Cast", (zero,), node, to=1)), node)
-    info = np.iinfo(graph.dtype(zero))
-    bounds = [np.array(bound, np.float32) for bound in (info.min, info.max)]
-    inside = graph.add("Clip", (moved, *bounds), node)
-    whole_steps = graph.add("Cast", (inside,), node, to=6)
-    return graph.add("Cast", (whole_steps,), node, to=graph.element(zero))
+    steps = graph.add("Mul", (total, share), node)
+    return onnx_blocks.quantized(graph, node, steps, zero, graph.element(zero))
 
 
 def _length(graph: Graph, node: Any, _: tuple[int, ...]) -> str:

@@ -291,7 +291,7 @@ def _has_its_types(model: Any) -> bool:
 
     try:
         shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
-    except shape_inference.InferenceError:
+    except Exception:  # InferenceError, and others for what onnx does not know at all.
         return False
     return True
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bmc.dtype import Array
 
+# What writes an op with others, see Graph.replaced().
+Maker = Callable[["Graph", Any, tuple[int, ...]], str | None]
 # Attribute of a Constant node -> the element type and the field of its value.
 _VALUES = {
     "value_float": (np.float32, "f"),
@@ -159,6 +161,19 @@ class Graph:
         """Gives the output of the last node, which nothing reads yet, the name that others read."""
         assert self.nodes[-1].output[0] == value
         self.nodes[-1].output[0] = wanted
+
+    def replaced(self, node: Any, makers: Mapping[str, Maker]) -> bool:
+        """Lets the maker for a node's op write it with others; returns whether it did.
+
+        A maker gets this graph, the node and the shape of its first input, which must be known. It adds nodes, and
+        returns the value that the last one makes, "" or None if it leaves the node.
+        """
+        make = makers.get(node.op_type)
+        shape = self.shape(node.input[0]) if make else None
+        made = make(self, node, shape) if make and shape is not None else None
+        if made:
+            self.rename(made, node.output[0])
+        return bool(made)
 
     def finish(self) -> None:
         """Replaces the nodes of the graph."""

@@ -19,22 +19,10 @@ from bmc.frontends.onnx_graph import Graph, attributes
 _QUOTIENTS = ("Div", "Mod")
 # What may have more elements than its operands.
 _LARGER = ("ConstantOfShape", "Expand", "Tile")
-_OPS = frozenset(
-    (
-        "Add",
-        "Cast",
-        "Concat",
-        "Gather",
-        "Identity",
-        "Max",
-        "Min",
-        "Mul",
-        "Neg",
-        "Range",
-        "ReduceProd",
-    )
-    + ("Reshape", "Slice", "Split", "Squeeze", "Sub", "Transpose", "Unsqueeze", *_LARGER)
-)
+_OPS = frozenset({
+    "Add", "Cast", "Concat", "Gather", "Identity", "Max", "Min", "Mul", "Neg", "Range", "ReduceProd", "Reshape",
+    "Slice", "Split", "Squeeze", "Sub", "Transpose", "Unsqueeze", *_LARGER,
+})  # fmt: skip
 # The most elements of a value. A shape has few.
 _MOST = 64
 

@@ -13,25 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from bmc.frontends.onnx_graph import Graph, attributes, set_attributes
+from bmc.frontends.onnx_graph import Graph, Maker, attributes, set_attributes
 
 _PADS_KNOWN = (b"NOTSET", b"VALID")
 
 
 def rewrite(graph: Graph, node: Any) -> bool:
     """Replaces such an op of known sizes, or changes its attributes; returns whether it did the former."""
-    make = {
+    makers: dict[str, Maker] = {
         "Col2Im": _image,
         "ConvTranspose": _transposed,
         "LpPool": _norms,
         "MaxPool": _maxima,
         "MaxUnpool": _unpooled,
-    }.get(node.op_type)
-    shape = graph.shape(node.input[0]) if make else None
-    made = make(graph, node, shape) if make and shape is not None else ""
-    if made:
-        graph.rename(made, node.output[0])
-    return bool(made)
+    }
+    return graph.replaced(node, makers)
 
 
 def _pads(graph: Graph, node: Any, shape: tuple[int, ...]) -> list[int] | None:
@@ -126,7 +122,7 @@ def _transposed(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
         total = whole - made[2 + axis]
         if total < 0:
             return ""
-        if how == b"SAME_UPPER" or how == b"SAME_LOWER" or "output_shape" in given:
+        if how not in _PADS_KNOWN or "output_shape" in given:
             before[axis] = total // 2 if how == b"SAME_UPPER" else total - total // 2
     if group == 1:
         kept = {"strides": strides, "dilations": dilations, "output_padding": more}

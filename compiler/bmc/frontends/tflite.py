@@ -276,7 +276,7 @@ def _convert(file: TfliteFile, out: Path) -> None:
 
     errors.raise_first(misconverted(file))
     explicit = _explicit(file)
-    data = tflite_resizes.centered(tflite_own.write(explicit.data))
+    data = tflite_resizes.centered(tflite_own.write(explicit.data), file.name)
     converted = _run_converter(data, file, "Bytecode")
     try:
         tflite_rounding.finish(converted, file, out / artifacts.MODEL_FILE)
@@ -303,7 +303,7 @@ def unconverted(file: TfliteFile) -> list[BmcError]:
     Raises:
       BmcError: the converter rejects the file.
     """
-    data = tflite_resizes.centered(tflite_own.write(_explicit(file).data))
+    data = tflite_resizes.centered(tflite_own.write(_explicit(file).data), file.name)
     return tflite_rounding.unconverted(_run_converter(data, file, "Bytecode"), file)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bmc.frontends.tflite_fixed_point import Body
-from bmc.frontends.tflite_own_text import Operation, Text, compare, element, index, places
+from bmc.frontends.tflite_own_text import Operation, Text, compare, element, index
 
 
 def _bits(op: Operation) -> str:
@@ -49,10 +49,9 @@ def _set_diagonal(op: Operation) -> str:
 
 
 def _fill(op: Operation) -> str:
-    """FILL, BROADCAST_TO and ZEROS_LIKE: one element, or some, again and again."""
+    """FILL: one element again and again."""
     text, made = Text(op), op.outputs[0]
-    value = text.inputs[1 if op.kind == "FILL" else 0]
-    operand = (value, places(value.shape, made.shape))
+    operand = (text.inputs[1], ())
     return text.function(text.loop([operand], made.shape, made.element, lambda _, x, __: x))
 
 

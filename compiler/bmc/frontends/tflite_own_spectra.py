@@ -25,7 +25,7 @@ def spectrum(shape: Sequence[int], made: Sequence[int]) -> str:
 
     def waves(function: Callable[..., Array], size: int, many: int) -> Value:
         places = np.outer(np.arange(many), np.arange(size)) % size
-        return text.floats(function(2 * np.pi * places / size).astype(np.float32))
+        return text.constant(function(2 * np.pi * places / size).astype(np.float32))
 
     def along(value: Value, wave: Value, dims: Sequence[int], sign: str) -> Value:
         """Adds up the elements of a value, [batch, m, n], times those of waves, along m or n."""

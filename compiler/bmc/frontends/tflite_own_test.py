@@ -110,8 +110,10 @@ _LACKING = (
     _op("TOPK_V2", [_Tensor(_BYTES[[5, 9, 9, 2, 200, 200]][None], 0.1), _known(4)],
         [_made((1, 4), "int8", 0.1), _made((1, 4), "int32")], options="TopKV2Options"),
 )  # fmt: skip
-# What it rejects, makes invalid operations of, or crashes on.
+# What it rejects, makes invalid operations of, or crashes on, and what is not left to it.
 _REJECTED = (
+    _op("RESIZE_NEAREST_NEIGHBOR", [_Tensor(_IMAGE, 0.1), _known([3, 11])], [_made((1, 3, 11, 2), "int8", 0.1)],
+        options="ResizeNearestNeighborOptions"),
     _op("ABS", [_Tensor(_BYTES, 0.02, 9)], [_made((256,), "int8", 0.013, -128)], options="AbsOptions"),
     _op("SQRT", [_BYTE], [_made((256,), "int8", 0.01, -100)]),
     _pair("DIV", _made((255, 256), "int8", 0.01, 5), "DivOptions"),
@@ -130,8 +132,6 @@ _WRONG = (
     _op("SUM", [_Tensor(_MANY, 0.031, -9), _AXIS], [_made((4096,), "int8", 0.4, 5)], **_REDUCED),
     _op("RESIZE_BILINEAR", [_Tensor(_IMAGE, 0.1), _known([3, 5])], [_made((1, 3, 5, 2), "int8", 0.1)],
         options="ResizeBilinearOptions", halfPixelCenters=True),
-    _op("RESIZE_NEAREST_NEIGHBOR", [_Tensor(_IMAGE, 0.1), _known([3, 11])], [_made((1, 3, 11, 2), "int8", 0.1)],
-        options="ResizeNearestNeighborOptions"),
     _op("LOGISTIC", [_Tensor(_BYTES, 0.01603472, 34)], [_made((256,), "int8", 1 / 256, -128)]),
     _op("GELU", [_Tensor(_HARD)], [_made((8,), "float32")], options="GeluOptions"),
     _op("FLOOR_DIV", [_Tensor(_HARD), _known([0.3], "float32")], [_made((8,), "float32")], options="FloorDivOptions"),
@@ -213,6 +213,17 @@ class TfliteOwnTest(support.ModelFileTest):
         self.rejects(
             "dynamic-shape", "'UNIQUE'", data=made.file([x, y], [different, sizes]), cases=cases
         )
+
+    def test_resizes_of_types_that_bmc_does_not_write(self) -> None:
+        # The converter computes the newer form, for which the result would be another one.
+        old = _op(
+            "RESIZE_NEAREST_NEIGHBOR",
+            [_Tensor(_IMAGE.view(np.uint8)), _known([3, 11])],
+            [_made((1, 3, 11, 2), "uint8")],
+            options="ResizeNearestNeighborOptions",
+        )
+        part = "gets op 'RESIZE_NEAREST_NEIGHBOR' of uint8 wrong without half_pixel_centers"
+        self.rejects("op-rejected", part, data=self.file([old]), cases=self.cases([old]))
 
     def test_reference_kernels_that_are_wrong(self) -> None:
         # docs/upstream/litert-reference-kernels.md. If one of them fails, LiteRT has mended its kernel.

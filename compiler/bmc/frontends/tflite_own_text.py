@@ -218,12 +218,6 @@ class Text(Lines):
             value.element,
         )
 
-    def floats(self, values: Array) -> Value:
-        """Returns a constant of f32."""
-        kind = tflite_text.tensor(values.shape, "f32")
-        data = values.astype(np.float32).tobytes().hex().upper()
-        return self._add(f'arith.constant dense<"0x{data}"> : {kind}', values.shape, "f32")
-
     def operation(self, text: str, shape: Sequence[int], element: str) -> Value:
         """Returns the result of an operation, whose text ends where its type is to be."""
         return self._add(f"{text} {tflite_text.tensor(shape, element)}", shape, element)

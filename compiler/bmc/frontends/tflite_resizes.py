@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bmc.dtype import Array
+from bmc.errors import BmcError
 from bmc.frontends import tflite_schema
 from bmc.frontends.tflite_fixed_point import Body
 from bmc.frontends.tflite_own_text import Operation, Text, element, index
@@ -24,8 +25,16 @@ _NEAREST = "RESIZE_NEAREST_NEIGHBOR"
 _BITS = 10
 
 
-def centered(data: bytes) -> bytes:
-    """Returns a file in which resizes to the nearest pixel have the newer form; `data` has static shapes."""
+def centered(data: bytes, name: str) -> bytes:
+    """Returns a file in which resizes to the nearest pixel have the newer form.
+
+    Args:
+      data: the file, with static shapes and with what bmc writes itself.
+      name: its name.
+
+    Raises:
+      BmcError: the two forms differ for an op of a type that bmc does not write.
+    """
     from ai_edge_litert.schema_py_generated import ModelT
 
     model = ModelT.InitFromPackedBuf(data, 0)
@@ -36,8 +45,17 @@ def centered(data: bytes) -> bytes:
             if tflite_schema.op_kind(model, op) != _NEAREST or options.alignCorners:
                 continue
             image, result = (graph.tensors[index] for index in (op.inputs[0], op.outputs[0]))
-            if not options.halfPixelCenters and _is_multiple(image.shape, result.shape):
-                options.halfPixelCenters = changed = True
+            if options.halfPixelCenters:
+                continue
+            if not _is_multiple(image.shape, result.shape):
+                raise BmcError(
+                    "op-rejected",
+                    f"the converter to TOSA gets op '{_NEAREST}' of {tflite_schema.weight_type(result)} wrong"
+                    " without half_pixel_centers",
+                    where=f"{tflite_schema.text(result.name)} in {name}",
+                    hint="resize to a multiple of the size, or convert tf.image.resize of TensorFlow 2",
+                )
+            options.halfPixelCenters = changed = True
     return tflite_schema.pack(model, len(data)) if changed else data
 
 

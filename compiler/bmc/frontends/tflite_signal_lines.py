@@ -42,7 +42,7 @@ class Lines:
         return Value(f"t{self._count}", tuple(shape), element)
 
     def constant(self, values: Array) -> Value:
-        element = f"i{8 * values.itemsize}"
+        element = tflite_text.element(values)
         return self._add(tflite_text.constant(values), values.shape, element)
 
     def empty(self, shape: Sequence[int], element: str) -> Value:

@@ -52,8 +52,13 @@ def tensor(shape: Sequence[int], element: str) -> str:
     return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
 
 
+def element(values: Array) -> str:
+    """Returns the type of the elements of an array of floats or integers."""
+    return f"{'f' if values.dtype.kind == 'f' else 'i'}{8 * values.itemsize}"
+
+
 def constant(values: Array) -> str:
-    """Returns a constant operation of integers, without a name."""
+    """Returns a constant operation, without a name."""
     return f"arith.constant {_dense(values)}"
 
 
@@ -117,7 +122,7 @@ def multipliers(scales: Array, bits: int) -> tuple[Array, Array]:
 
 
 def _kind(values: Array) -> str:
-    return tensor(values.shape, f"i{8 * values.itemsize}")
+    return tensor(values.shape, element(values))
 
 
 def _dense(values: Array) -> str:

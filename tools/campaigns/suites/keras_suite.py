@@ -174,9 +174,9 @@ def _load(place: _Place, out: Path) -> ImportedModel:
     try:
         # A dict has an input for each argument.
         result = layer(**inputs, **more) if isinstance(inputs, dict) else layer(inputs, **more)
+        model = keras.Model(inputs, result)
     except Exception as error:  # Some tests expect that.
         raise OutsideError("Keras itself refuses it") from error
-    model = keras.Model(inputs, result)
     given = tuple(tree.flatten(data))
     if any(value.dtype.kind in "OSU" for value in given):
         raise BmcError("bad-signature", "an input is a string")

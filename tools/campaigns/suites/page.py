@@ -28,10 +28,10 @@ _SOURCES = {
     " far as JAX itself runs them on CPUs. JAX gives the outputs.",
     "keras": "The calls of `run_layer_test` in the tests inside of Keras's wheel. TensorFlow gives the outputs.",
     "onnx": "The backend tests in the `onnx` wheel: all node tests, and the simple and PyTorch models and one of the"
-    " light ones, each at its own opset, at most 26. The expected outputs are the standard's; those of the light model"
+    " light ones, each at its own opset. The expected outputs are the standard's; those of the light model"
     " and of `recurrent/` (recurrent layers with one attribute or optional input each) are onnxruntime's.",
     "tflite": "Builtin operators with their options in f32, int8, int16 and uint8, converted from TensorFlow. LiteRT's"
-    " reference kernels give the outputs.",
+    " reference kernels give the outputs, and its optimized ones for SUM and LOCAL_RESPONSE_NORMALIZATION.",
     "torch": "OpInfo (`op_db`) and ModuleInfo (`module_db`) of `torch.testing`: of each operator up to two samples in"
     " up to three dtypes, drawn by seed. PyTorch gives the outputs.",
 }
