@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts, factory, golden, progress, samples, spec, spread, tolerances
+from bmc import artifacts, factory, golden, progress, spec, spread, tolerances
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
@@ -21,6 +21,7 @@ from bmc.frontends import (
     mlir,
     onnx_bitcasts,
     onnx_clips,
+    onnx_codes,
     onnx_file,
     onnx_limits,
     onnx_pinned,
@@ -95,18 +96,21 @@ def _import(
     for name, array in weights.items():
         golden.check_finite(name, array, is_bound=name in bounds)
     onnx_refused.check(whole.model, file.name, weights)
+    ends = file.model.graph
+    model = onnx_codes.taken(model, file.inputs, ends.input)
     declared = golden.fix(
         golden.sized(file.inputs, options.shapes), model.cases[0] if model.cases else None
     )
-    cases = model.cases or samples.cases(declared)
+    cases = model.cases or onnx_codes.made_up(declared, ends.input)
     golden.check_cases(cases, declared)
-    notes: tuple[str, ...] = ()
+    notes = onnx_codes.notes(ends)
     if options.quantize:
         from bmc.frontends import onnx_quantize
 
         golden.check_cases(model.calibration, declared)
         progress.begin(progress.QUANTIZE)
-        file, notes = onnx_quantize.quantize(file, declared, model.calibration)
+        file, more = onnx_quantize.quantize(file, declared, model.calibration)
+        notes += more
     progress.begin(progress.GOLDEN)
     expected, computed_by = file.computed(cases)
     results = golden.infos(expected[0], file.output_names, "output")

@@ -25,7 +25,7 @@ def rewrite(graph: Graph, node: Any) -> bool:
     elif graph.shape(value) == ():
         # IREE cannot compile a bitcast of one number.
         row = graph.add("Expand", [value, np.array([2])], node)
-        made = graph.add("BitCast", [row], node, to=to)
+        made = graph.bits(row, to, node, [2])
         made = graph.add("Gather", [made, np.array(0)], node)
     else:
         return False

@@ -26,10 +26,10 @@ def rewrite(graph: Graph, node: Any) -> bool:
     if graph.dtype(node.input[1]) != np.float32:
         return False
     axis = attributes(node).get("axis", 1) % max(len(shape), 1)
-    x, scale = node.input[0], _spread(graph, node, node.input[1], shape, axis)
+    x, scale = node.input[0], spread(graph, node, node.input[1], shape, axis)
     if scale is None:
         return False
-    zero = _spread(graph, node, node.input[2], shape, axis) if len(node.input) > 2 else None
+    zero = spread(graph, node, node.input[2], shape, axis) if len(node.input) > 2 else None
     if is_back:
         whole = graph.add("Cast", (x,), node, to=6)
         if zero:
@@ -56,7 +56,7 @@ def quantized(graph: Graph, node: Any, steps: str, zero: str | None, element: in
     return onnx_unsigned.narrowed(graph, node, graph.add("Cast", (inside,), node, to=6), element)
 
 
-def _spread(graph: Graph, node: Any, name: str, shape: tuple[int, ...], axis: int) -> str | None:
+def spread(graph: Graph, node: Any, name: str, shape: tuple[int, ...], axis: int) -> str | None:
     """Returns the numbers of a tensor, an axis or blocks so that they fit all elements; None if sizes are not known."""
     given = graph.shape(name)
     if given is None:

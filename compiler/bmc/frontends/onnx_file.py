@@ -15,7 +15,7 @@ import numpy as np
 from bmc import dtype, factory, installing, spec
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import model_folder, onnx_bf16, onnx_graph, onnx_labels
+from bmc.frontends import model_folder, onnx_codes, onnx_ends, onnx_graph, onnx_labels
 from bmc.golden import Declared
 
 # "[ONNXRuntimeError] : 1 : FAIL : what it did /folder/file.cc:256 onnxruntime::Model::Model(...) why"
@@ -59,7 +59,7 @@ class OnnxFile:
         return replace(self, model=inliner.inline_local_functions(self.model))
 
     def weights(self) -> dict[str, Array]:
-        """Returns initializers and values of Constant nodes by name, sorted by name.
+        """Returns initializers and values of Constant nodes by name, sorted by name; narrow numbers are bytes.
 
         Raises:
           BmcError: a tensor is of a type that onnx does not know, or its data do not fill its shape.
@@ -68,7 +68,9 @@ class OnnxFile:
 
         found = onnx_graph.constants(self.model.graph)
         try:
-            return {name: numpy_helper.to_array(found[name]) for name in sorted(found)}
+            return {
+                name: onnx_codes.codes(numpy_helper.to_array(found[name])) for name in sorted(found)
+            }
         except (KeyError, TypeError, ValueError) as error:
             raise _bad_file(self.name, error) from None
 
@@ -96,6 +98,7 @@ class OnnxFile:
         """
         import onnxruntime
 
+        names = [info.name for info in self.inputs]
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -105,13 +108,15 @@ class OnnxFile:
         is_ready = False
         try:
             session = onnxruntime.InferenceSession(
-                onnx_bf16.with_f32_ends(_for_runtime(self.model)).SerializeToString(),
+                onnx_ends.with_f32_ends(_for_runtime(self.model)).SerializeToString(),
                 options,
                 providers=["CPUExecutionProvider"],
             )
             is_ready = may_refuse
             results = tuple(
-                onnx_bf16.returned(session, session.run(None, onnx_bf16.taken(session, case)))
+                onnx_ends.returned(
+                    self.model, session.run(None, onnx_ends.taken(self.model, names, case))
+                )
                 for case in cases
             )
         except Exception as error:  # onnxruntime has no base class of its own.
@@ -128,11 +133,16 @@ class OnnxFile:
         """Returns the outputs of the onnx package's own evaluator, which is slow and has more element types."""
         from onnx.reference import ReferenceEvaluator
 
-        names = [info.name for info in self.inputs]
+        types = onnx_codes.of_model(self.model.graph.input)
         evaluator = ReferenceEvaluator(self.model)
-        return tuple(
-            tuple(evaluator.run(None, dict(zip(names, case, strict=True)))) for case in cases
-        )
+        results = []
+        for case in cases:
+            fed = {
+                info.name: onnx_codes.numbers(array, types.get(info.name))
+                for info, array in zip(self.inputs, case, strict=True)
+            }
+            results.append(tuple(map(onnx_codes.codes, evaluator.run(None, fed))))
+        return tuple(results)
 
 
 def load(path: Path) -> OnnxFile:
@@ -252,7 +262,7 @@ def _declared(value: Any, name: str) -> Declared:
         numpy = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
     except KeyError as error:
         raise _bad_file(name, error) from None
-    element = dtype.from_numpy(np.empty(0, numpy), f"input {value.name}")
+    element = dtype.from_numpy(np.empty(0, onnx_codes.stored(numpy)), f"input {value.name}")
     # Some exporters write -1 for a dynamic dimension.
     dims = tuple(
         d.dim_value if d.HasField("dim_value") and d.dim_value != -1 else None

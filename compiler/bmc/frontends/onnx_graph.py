@@ -148,6 +148,14 @@ class Graph:
         )
         return output
 
+    def bits(self, value: str, to: int, like: Any, shape: Sequence[int] | None) -> str:
+        """Adds a BitCast, whose type and shape it declares: ONNX infers none in opsets that have no such op."""
+        from onnx import helper
+
+        output = self.add("BitCast", [value], like, to=to)
+        self.proto.value_info.append(helper.make_tensor_value_info(output, to, shape))
+        return output
+
     @contextlib.contextmanager
     def body(self) -> Iterator[list[Any]]:
         """Yields the list of the nodes that are added in this block, for the body of a loop."""

@@ -17,6 +17,7 @@ from bmc.frontends import (
     onnx_functions,
     onnx_halves,
     onnx_ifs,
+    onnx_narrow,
     onnx_rewrites,
     onnx_scans,
     onnx_sizes,
@@ -62,6 +63,8 @@ def make(
     while onnx_sizes.apply(model):
         model = shape_inference.infer_shapes(model, data_prop=True)
     _refuse_unknown_sizes(model, file.name)
+    if onnx_narrow.apply(model):
+        model = shape_inference.infer_shapes(model, data_prop=True)
     while any([lower(model) for lower in _LOWER]):  # of nodes in a row, the first at a time
         model = shape_inference.infer_shapes(model, data_prop=True)
     if onnx_halves.apply(model):
@@ -132,9 +135,12 @@ def random(model: Any, name: str) -> Iterator[BmcError]:
 
 
 def _forget_shapes(graph: Any) -> None:
-    """Forgets inferred shapes, because ONNX infers too many frequencies of an STFT, but not what a Loop was given."""
-    loops = {name for node in graph.node if node.op_type == "Loop" for name in node.output}
-    kept = [value for value in graph.value_info if value.name in loops]
+    """Forgets inferred shapes, because ONNX infers too many frequencies of an STFT, but not what it cannot infer again.
+
+    That is what a Loop was given, and a BitCast in an opset without it.
+    """
+    lost = {n for node in graph.node if node.op_type in ("BitCast", "Loop") for n in node.output}
+    kept = [value for value in graph.value_info if value.name in lost]
     del graph.value_info[:]
     graph.value_info.extend(kept)
 

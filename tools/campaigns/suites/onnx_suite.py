@@ -21,6 +21,7 @@ from bmc.artifacts import ImportedModel
 from bmc.dtype import is_float
 from bmc.errors import BmcError
 from bmc.frontends import onnx as frontend
+from bmc.frontends import onnx_codes
 from bmc.frontends.options import ImportOptions
 
 _KINDS = ("node", "simple", "pytorch-operator", "pytorch-converted", "real")
@@ -173,4 +174,5 @@ def _light(model: Any, out: Path) -> ImportedModel:
 def _array(value: Any) -> Any:
     if isinstance(value, (list, tuple, dict)) or value is None:
         raise BmcError("bad-signature", "a sequence or an optional is an input or output")
-    return numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
+    array = numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
+    return onnx_codes.codes(array)
