@@ -59,7 +59,7 @@ def codes(array: Any) -> Any:
     if not is_float(dtype):
         return array.astype(stored(dtype))
     found: Array = np.ascontiguousarray(array).view(np.uint8).reshape(array.shape)
-    return np.where(np.isnan(array.astype(np.float32)), nan(dtype), found)
+    return np.where(np.isnan(array.astype(np.float32)), np.uint8(nan(dtype)), found)
 
 
 def numbers(array: Array, dtype: np.dtype[Any] | None) -> Array:
@@ -76,14 +76,13 @@ def all_of(dtype: np.dtype[Any]) -> Array:
     return np.arange(2 ** ml_dtypes.finfo(dtype).bits, dtype=np.uint8).view(dtype).astype("f4")
 
 
-def nan(dtype: np.dtype[Any]) -> np.uint8:
+def nan(dtype: np.dtype[Any]) -> int:
     """Returns the code that NaN becomes. A type without NaN gets its negative zero, as ml_dtypes has it."""
-    found = np.array([np.nan], np.float32).astype(dtype).view(np.uint8)
-    return np.uint8(found[0])
+    return int(np.array([np.nan], np.float32).astype(dtype).view(np.uint8)[0])
 
 
 def bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Returns the least and the largest byte of integers, or of floats that are neither negative nor infinite nor NaN."""
+    """Returns the least and the largest byte of integers, or of floats that are finite and not negative."""
     import ml_dtypes
 
     if not is_float(dtype):
@@ -120,6 +119,21 @@ def taken(model: spec.ModelSpec, inputs: Sequence[Declared], values: Any) -> spe
     )
 
 
+def checked(array: Array, dtype: np.dtype[Any], name: str) -> Array:
+    """Returns an input's bytes for numbers of ml_dtypes or bytes; raises BmcError if one stands for no number."""
+    found: Array = codes(array)
+    low, high = (0, len(all_of(dtype)) - 1) if is_float(dtype) else bounds(dtype)
+    if found.size and not low <= found.min() <= found.max() <= high:
+        raise BmcError(
+            "bad-spec",
+            f"input {name} gets bytes from {found.min()} to {found.max()}, but those of {dtype.name} are {low} to"
+            f" {high}",
+            hint="give numbers of ml_dtypes, or bytes within that",
+        )
+    again: Array = codes(numbers(found, dtype))
+    return again
+
+
 def made_up(inputs: Sequence[TensorInfo], values: Any) -> tuple[spec.Case, ...]:
     """Returns cases for a model that has none; arguments are those of taken(). Floats are those of samples.cases()."""
     types = [of_model(values).get(info.name) for info in inputs]
@@ -140,8 +154,8 @@ def made_up(inputs: Sequence[TensorInfo], values: Any) -> tuple[spec.Case, ...]:
 def notes(graph: Any) -> tuple[str, ...]:
     """Returns a sentence for the user about each input or output of a graph that is of such a type."""
     return tuple(
-        f"{what} {name} of {dtype.name} is {stored(dtype).name}, with the"
-        f" {'bits' if is_float(dtype) else 'value'} of one element in each byte"
+        f"{what} {name} of {dtype.name} is {stored(dtype).name}: each byte has the"
+        f" {'bits' if is_float(dtype) else 'value'} of one element"
         for what, values in (("input", graph.input), ("output", graph.output))
         for name, dtype in of_model(values).items()
     )
@@ -167,22 +181,6 @@ def _bytes(
     if len(case) != len(names):
         return case  # The check of cases says so.
     return tuple(
-        _checked(array, dtype, name)
-        if dtype and array.dtype in (dtype, stored(dtype))
-        else array
+        checked(array, dtype, name) if dtype and array.dtype in (dtype, stored(dtype)) else array
         for array, name, dtype in zip(case, names, types, strict=True)
     )
-
-
-def _checked(array: Array, dtype: np.dtype[Any], name: str) -> Array:
-    """Returns an input's bytes; raises BmcError if one has no meaning."""
-    found = codes(array)
-    low, high = (0, len(all_of(dtype)) - 1) if is_float(dtype) else bounds(dtype)
-    if found.size and not low <= found.min() <= found.max() <= high:
-        raise BmcError(
-            "bad-spec",
-            f"a case has {found.min()} to {found.max()} in input {name}, whose {dtype.name} is a byte from"
-            f" {low} to {high}",
-            hint="give numbers of ml_dtypes, or bytes within that",
-        )
-    return codes(numbers(found, dtype))

@@ -1,4 +1,4 @@
-"""The ends of a graph that onnxruntime runs, of element types that its Python cannot exchange: bfloat16 and narrow ones."""
+"""bfloat16 and narrower numbers at the ends of a graph that onnxruntime runs, whose Python exchanges no such arrays."""
 
 from __future__ import annotations
 

@@ -9,24 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import onnx_blocks, onnx_codes
 from bmc.frontends.onnx_codes import is_float
 from bmc.frontends.onnx_graph import Graph, attributes, graphs_of, node_name, set_attributes
+from bmc.frontends.onnx_narrow_floats import decoded, encoded, number
 
+# What the standard has for such numbers and does not compute with them.
 _MOVES = (
-    "Compress", "Concat", "Constant", "ConstantOfShape", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather",
-    "GatherElements", "GatherND", "Identity", "If", "Loop", "Pad", "Reshape", "ReverseSequence", "Scan", "Shape",
-    "Size", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Where",
+    "Constant", "ConstantOfShape", "Dropout", "Flatten", "Identity", "If", "Loop", "Pad", "Reshape", "Scan", "Shape",
+    "Size", "Squeeze", "TensorScatter", "Transpose", "Unsqueeze",
 )  # fmt: skip
-# Bits of the significand of f32, and of all its numbers the one above which the exponent is special.
-_SIGNIFICAND = 23
-_EXPONENTS = 0xFF << _SIGNIFICAND
-_BIAS = 127
 
 
 def apply(model: Any) -> bool:
@@ -44,20 +39,21 @@ def _apply(graph: Graph) -> bool:
     for node in list(graph.proto.node):
         for inner in graphs_of(node):
             changed = _apply(Graph(inner, graph)) or changed
-        names = [name for name in (*node.input, *node.output) if name]
-        given = attributes(node)
-        to = given.get("to", given.get("output_dtype", 0))
-        if not any(map(onnx_codes.narrow, (to, *map(graph.element, names)))):
+        found = map(onnx_codes.narrow, map(graph.element, (*node.input, *node.output)))
+        kinds = [dtype for dtype in found if dtype]
+        changed = changed or bool(kinds)
+        is_known = node.domain in ("", "ai.onnx")
+        if not kinds or is_known and node.op_type in _MOVES:
             graph.nodes.append(node)
-            continue
-        changed = True
-        make = _MAKERS.get(node.op_type) if node.domain in ("", "ai.onnx") else None
-        if make:
-            make(graph, node)
-        elif node.op_type in _MOVES and node.domain in ("", "ai.onnx"):
-            graph.nodes.append(node)
+        elif is_known and node.op_type in _MAKERS:
+            _MAKERS[node.op_type](graph, node)
         else:
-            raise _refused(graph, node, names)
+            raise BmcError(
+                "unsupported-dtype",
+                f"op '{node.op_type}' computes with {kinds[0].name}, which is only stored, moved and cast",
+                where=node_name(node),
+                hint="cast it to float before that op",
+            )
     graph.finish()
     return changed
 
@@ -97,67 +93,66 @@ def _element(dtype: np.dtype[Any]) -> int:
     return int(helper.np_dtype_to_tensor_dtype(onnx_codes.stored(dtype)))
 
 
-def _refused(graph: Graph, node: Any, names: list[str]) -> BmcError:
-    kinds = filter(None, (onnx_codes.narrow(graph.element(name)) for name in names))
-    kind = next((dtype.name for dtype in kinds), "a narrow type")
-    return BmcError(
-        "unsupported-dtype",
-        f"op '{node.op_type}' computes with {kind}, which is only stored, moved and cast",
-        where=node_name(node),
-        hint="cast it to float before that op",
-    )
-
-
 def _cast(graph: Graph, node: Any) -> None:
-    to = attributes(node)["to"]
-    _convert(graph, node, node.input[0], graph.element(node.input[0]), to)
-
-
-def _cast_like(graph: Graph, node: Any) -> None:
-    to = graph.element(node.input[1])
-    _convert(graph, node, node.input[0], graph.element(node.input[0]), to)
-
-
-def _convert(graph: Graph, node: Any, value: str, source: int, to: int) -> None:
-    """Makes one element type of another, as the node's output."""
+    """Makes one element type of another."""
     from onnx import TensorProto
 
+    value, source, to = node.input[0], graph.element(node.input[0]), graph.element(node.output[0])
     given, wanted = onnx_codes.narrow(source), onnx_codes.narrow(to)
     if given and is_float(given):
-        value, source, given = _decoded(graph, node, value, given), TensorProto.FLOAT, None
+        value, source = decoded(graph, node, value, given), TensorProto.FLOAT
     if wanted and is_float(wanted):
-        if source != TensorProto.FLOAT:
-            value = graph.add("Cast", [value], node, to=TensorProto.FLOAT)
-        made = _encoded(graph, node, value, wanted)
+        made = encoded(graph, node, _as(graph, node, value, "FLOAT"), wanted)
     elif wanted:
         floats = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE)
-        if source in floats:
-            made = _wrapped(graph, node, _whole(graph, node, value), wanted)
-        else:
-            whole = graph.add("Cast", [value], node, to=TensorProto.INT32)
-            made = _wrapped(graph, node, whole, wanted)
+        made = _whole(graph, node, value) if source in floats else _as(graph, node, value, "INT32")
+        made = _wrapped(graph, node, made, wanted)
     else:
         made = graph.add("Cast", [value], node, to=to)
     graph.rename(made, node.output[0])
 
 
-def _whole(graph: Graph, node: Any, value: str) -> str:
-    """Returns floats as int32, halves rounded away from zero."""
+def _bit_cast(graph: Graph, node: Any) -> None:
+    to = attributes(node)["to"]
+    wanted = onnx_codes.narrow(to)
+    value = _as(graph, node, node.input[0], "INT32")
+    if wanted and not is_float(wanted):
+        value = _wrapped(graph, node, value, wanted)
+    elif wanted:
+        mask = number(len(onnx_codes.all_of(wanted)) - 1)
+        value = _as(graph, node, graph.add("BitwiseAnd", [value, mask], node), "UINT8")
+    else:
+        value = graph.add("Cast", [value], node, to=to)
+    graph.rename(value, node.output[0])
+
+
+def _ask(graph: Graph, node: Any) -> None:
+    """Asks f32 for NaN or infinities."""
+    if dtype := onnx_codes.narrow(graph.element(node.input[0])):
+        node.input[0] = decoded(graph, node, node.input[0], dtype)
+    graph.nodes.append(node)
+
+
+def _as(graph: Graph, node: Any, value: str, element: str) -> str:
     from onnx import TensorProto
 
-    value = graph.add("Cast", [value], node, to=TensorProto.FLOAT)
-    whole = graph.add("Cast", [value], node, to=TensorProto.INT32)
-    truncated = graph.add("Cast", [whole], node, to=TensorProto.FLOAT)
-    rest = graph.add("Sub", [value, truncated], node)
+    return graph.add("Cast", [value], node, to=TensorProto.DataType.Value(element))
+
+
+def _whole(graph: Graph, node: Any, value: str) -> str:
+    """Returns floats as int32, halves rounded away from zero."""
+    value = _as(graph, node, value, "FLOAT")
+    whole = _as(graph, node, value, "INT32")
+    rest = graph.add("Sub", [value, _as(graph, node, whole, "FLOAT")], node)
     # Twice what was cut off is 1 or more where it was at least a half.
     twice = graph.add("Add", [rest, rest], node)
-    return graph.add("Add", [whole, graph.add("Cast", [twice], node, to=TensorProto.INT32)], node)
+    return graph.add("Add", [whole, _as(graph, node, twice, "INT32")], node)
 
 
 def _wrapped(graph: Graph, node: Any, value: str, wanted: np.dtype[Any]) -> str:
     """Returns the low bits of int32 as bytes of integers."""
     low, high = onnx_codes.bounds(wanted)
-    offset, mask = _number(-low), _number(high - low)
+    offset, mask = number(-low), number(high - low)
     if low:
         value = graph.add("Add", [value, offset], node)
     value = graph.add("BitwiseAnd", [value, mask], node)
@@ -166,156 +161,63 @@ def _wrapped(graph: Graph, node: Any, value: str, wanted: np.dtype[Any]) -> str:
     return graph.add("Cast", [value], node, to=_element(wanted))
 
 
-def _decoded(graph: Graph, node: Any, value: str, dtype: np.dtype[Any]) -> str:
-    """Returns the f32 that bytes of floats stand for."""
-    from onnx import TensorProto
-
-    place = graph.add("Cast", [value], node, to=TensorProto.INT32)
-    return graph.add("Gather", [onnx_codes.all_of(dtype), place], node)
-
-
-def _encoded(graph: Graph, node: Any, value: str, dtype: np.dtype[Any]) -> str:
-    """Returns the bytes of floats nearest to f32, halves to even ones."""
-    from onnx import TensorProto
-
-    if dtype.name == "float8_e8m0fnu":
-        return _exponents(graph, node, value)
-    info = ml_dtypes.finfo(dtype)
-    most, nan = onnx_codes.bounds(dtype)[1], onnx_codes.nan(dtype)
-    least = int(np.array(info.smallest_normal, np.float32).view(np.int32))
-    # What is too large gets the next code, infinity or NaN. There is none after that of NaN without a sign.
-    saturates = attributes(node).get("saturate", 1) or len(onnx_codes.all_of(dtype)) < 256
-    shape = graph.shape(node.input[0])
-    add, number, whole = graph.add, _number, TensorProto.INT32
-
-    is_nan = add("IsNaN", [value], node)
-    clean = add("Where", [is_nan, np.array(0, np.float32), value], node)
-    limit = np.array(2 * float(info.max), np.float32)
-    size = add("Min", [add("Abs", [clean], node), limit], node)
-    # The power of two below a number tells what a step of its significand is.
-    power = add("BitwiseAnd", [graph.bits(size, whole, node, shape), number(_EXPONENTS)], node)
-    above = add("Sub", [add("Max", [power, number(least)], node), number(least)], node)
-    factors = number(((2 * _BIAS + info.nmant) << _SIGNIFICAND) - least)
-    factor = graph.bits(add("Sub", [factors, above], node), TensorProto.FLOAT, node, shape)
-    rounded = add("Round", [add("Mul", [size, factor], node)], node)
-    before = add("Div", [above, number(1 << (_SIGNIFICAND - info.nmant))], node)
-    code = add("Add", [before, add("Cast", [rounded], node, to=whole)], node)
-    code = add("Min", [code, number(most if saturates else most + 1)], node)
-
-    is_negative = add("Less", [graph.bits(clean, whole, node, shape), number(0)], node)
-    if "fnuz" in dtype.name:
-        is_negative = add("And", [is_negative, add("Greater", [code, number(0)], node)], node)
-    sign = number(len(onnx_codes.all_of(dtype)) // 2)
-    signed = add("Add", [code, add("Where", [is_negative, sign, number(0)], node)], node)
-    if not saturates and most + 1 == nan:
-        is_nan = add("Or", [is_nan, add("Equal", [code, number(nan)], node)], node)
-    made = add("Where", [is_nan, number(nan), signed], node)
-    return add("Cast", [made], node, to=TensorProto.UINT8)
-
-
-def _exponents(graph: Graph, node: Any, value: str) -> str:
-    """Returns the exponents of f32, from 0 for 2^-127; of a negative number, for which there is none, 0."""
-    from onnx import TensorProto
-
-    given = attributes(node)
-    one = 1 << _SIGNIFICAND
-    # What is added before the significand is cut off, and the least bits that become 2^-126.
-    added, second = {
-        b"down": (0, one),
-        b"nearest": (one // 2, one // 4 * 3),
-        b"up": (one - 1, one // 2 + 1),
-    }[given.get("round_mode", b"up")]
-    add, number = graph.add, _number
-
-    bits = graph.bits(value, TensorProto.INT32, node, graph.shape(node.input[0]))
-    code = add("Div", [add("Add", [bits, number(added)], node), number(one)], node)
-    code = add("Where", [add("Less", [bits, number(second)], node), number(0), code], node)
-    code = add("Min", [code, number(2 * _BIAS)], node)
-    is_nan = add("IsNaN", [value], node)
-    if not given.get("saturate", 1):
-        for kind, bound in (("Less", one // 2), ("Greater", 2 * _BIAS * one)):
-            is_outside = add(kind, [bits, number(bound)], node)
-            is_nan = add("Or", [is_nan, is_outside], node)
-    made = add("Where", [is_nan, number(0xFF), code], node)
-    return add("Cast", [made], node, to=TensorProto.UINT8)
-
-
-def _number(value: int) -> Array:
-    return np.array(value, np.int32)
-
-
 def _quantize(graph: Graph, node: Any) -> None:
     from onnx import TensorProto
 
-    given = attributes(node)
-    element = graph.element(node.output[0]) or graph.element(node.input[2])
-    wanted = onnx_codes.narrow(element)
-    if wanted is None or not is_float(wanted):
+    wanted = onnx_codes.narrow(graph.element(node.output[0]))
+    if wanted is None:
+        _with_plain_scale(graph, node)
+        return
+    if not is_float(wanted):
         _quantize_whole(graph, node, wanted)
         return
     x, scale = node.input[0], _spread(graph, node, 1)
-    kinds = {graph.element(x), graph.element(node.input[1])}
-    precision = given.get("precision") or (kinds.pop() if len(kinds) == 1 else TensorProto.FLOAT)
-    if precision != graph.element(x):
-        x = graph.add("Cast", [x], node, to=precision)
-    if precision != graph.element(node.input[1]):
-        scale = graph.add("Cast", [scale], node, to=precision)
-    steps = graph.add("Div", [x, scale], node)
-    if precision != TensorProto.FLOAT:
-        steps = graph.add("Cast", [steps], node, to=TensorProto.FLOAT)
-    # The standard's reference adds no zero point, which must be 0, to floats that have a NaN.
+    kinds = {graph.element(name) for name in node.input[:2]}
+    usual = kinds.pop() if len(kinds) == 1 else TensorProto.FLOAT
+    to = attributes(node).get("precision", usual)
+    operands = [graph.add("Cast", [each], node, to=to) for each in (x, scale)]
+    steps = _as(graph, node, graph.add("Div", operands, node), "FLOAT")
+    # To floats of 8 bits, whose zero point must be 0, the standard's reference adds none, and keeps the sign of zeros.
     if len(node.input) > 2 and node.input[2] and not wanted.name.startswith("float8_"):
         steps = graph.add("Add", [steps, _spread(graph, node, 2)], node)
-    graph.rename(_encoded(graph, node, steps, wanted), node.output[0])
+    graph.rename(encoded(graph, node, steps, wanted), node.output[0])
 
 
-def _quantize_whole(graph: Graph, node: Any, wanted: np.dtype[Any] | None) -> None:
-    """Makes bytes of floats, within the bounds of a type of fewer bits; the scale may be a narrow float."""
-    scale = onnx_codes.narrow(graph.element(node.input[1]))
-    if scale:
-        node.input[1] = _decoded(graph, node, node.input[1], scale)
-    if wanted is None:
-        graph.nodes.append(node)
-        return
+def _quantize_whole(graph: Graph, node: Any, wanted: np.dtype[Any]) -> None:
+    """Makes bytes of floats, within the bounds of a type of fewer bits."""
     if "output_dtype" in attributes(node):
         set_attributes(node, output_dtype=_element(wanted))
     result, node.output[0] = node.output[0], graph.new(node)
-    graph.nodes.append(node)
+    _with_plain_scale(graph, node)
     limits = [np.array(bound, onnx_codes.stored(wanted)) for bound in onnx_codes.bounds(wanted)]
     graph.rename(graph.add("Clip", [node.output[0], *limits], node), result)
 
 
 def _dequantize(graph: Graph, node: Any) -> None:
-    from onnx import TensorProto
-
     given = onnx_codes.narrow(graph.element(node.input[0]))
     if given is None or not is_float(given):
-        scale = onnx_codes.narrow(graph.element(node.input[1]))
-        if scale:
-            node.input[1] = _decoded(graph, node, node.input[1], scale)
-        graph.nodes.append(node)
+        _with_plain_scale(graph, node)
         return
-    value = _decoded(graph, node, node.input[0], given)
+    value = decoded(graph, node, node.input[0], given)
     if len(node.input) > 2 and node.input[2]:
         value = graph.add("Sub", [value, _spread(graph, node, 2)], node)
-    scale = _spread(graph, node, 1)
-    element = graph.element(node.input[1])
-    if not onnx_codes.narrow(element) and element != TensorProto.FLOAT:
-        scale = graph.add("Cast", [scale], node, to=TensorProto.FLOAT)
+    scale = _as(graph, node, _spread(graph, node, 1), "FLOAT")
     made = graph.add("Mul", [value, scale], node)
-    to = graph.element(node.output[0])
-    if to and to != TensorProto.FLOAT:
-        made = graph.add("Cast", [made], node, to=to)
+    made = graph.add("Cast", [made], node, to=graph.element(node.output[0]))
     graph.rename(made, node.output[0])
+
+
+def _with_plain_scale(graph: Graph, node: Any) -> None:
+    """Keeps a node, whose scale becomes f32 if it is a narrow float."""
+    if scale := onnx_codes.narrow(graph.element(node.input[1])):
+        node.input[1] = decoded(graph, node, node.input[1], scale)
+    graph.nodes.append(node)
 
 
 def _spread(graph: Graph, node: Any, place: int) -> str:
     """Returns an input of a quantization, one number for all elements, an axis or a block, so that it fits all.
 
-    Narrow floats among them become f32.
-
-    Raises:
-      BmcError: sizes are not known.
+    Narrow floats among them become f32. Raises BmcError if sizes are not known.
     """
     shape, name = graph.shape(node.input[0]), node.input[place]
     axis = attributes(node).get("axis", 1) % max(len(shape or ()), 1)
@@ -328,12 +230,15 @@ def _spread(graph: Graph, node: Any, place: int) -> str:
             hint="give the shapes of the inputs",
         )
     dtype = onnx_codes.narrow(graph.element(name))
-    return _decoded(graph, node, made, dtype) if dtype else made
+    return decoded(graph, node, made, dtype) if dtype else made
 
 
 _MAKERS: dict[str, Callable[[Graph, Any], None]] = {
+    "BitCast": _bit_cast,
     "Cast": _cast,
-    "CastLike": _cast_like,
+    "CastLike": _cast,
     "DequantizeLinear": _dequantize,
+    "IsInf": _ask,
+    "IsNaN": _ask,
     "QuantizeLinear": _quantize,
 }

@@ -12,6 +12,7 @@ import numpy as np
 from bmc import golden
 from bmc.dtype import DType
 from bmc.errors import BmcError
+from bmc.frontends import onnx_codes
 from bmc.frontends.onnx_file import OnnxFile
 
 
@@ -30,10 +31,13 @@ def pinned(file: OnnxFile, constants: Mapping[str, float]) -> OnnxFile:
     for name, value in constants.items():
         info = golden.require_input(name, file.inputs)
         shape = tuple(1 if dim is None else dim for dim in info.shape)
+        (declared,) = (item for item in model.graph.input if item.name == name)
+        kind = onnx_codes.narrow(declared.type.tensor_type.elem_type)
         if not _holds(info.dtype, value):
             raise BmcError("bad-option", f"input {info.describe()} cannot be {value:g}")
         array = np.full(shape, value, info.dtype.numpy)
-        (declared,) = (item for item in model.graph.input if item.name == name)
+        if kind:
+            array = onnx_codes.numbers(onnx_codes.checked(array, kind, name), kind)
         model.graph.input.remove(declared)
         model.graph.initializer.append(numpy_helper.from_array(array, name))
     inputs = tuple(info for info in file.inputs if info.name not in constants)
