@@ -1,7 +1,8 @@
 """Numbers of an .onnx model that IREE does not compute with, as bytes: integers of 2 and 4 bits, floats of 4 to 8.
 
-An integer is the int8 or uint8 of the same value, and a float the uint8 that has its bits in the low places. All NaNs
-become the same one, because CPUs differ in the sign of those that they compute. So the runtime and its headers have no such types.
+An integer is the int8 or uint8 of the same value, and a float the uint8 that has its bits in the low places: the
+runtime and its headers need no such types. All NaNs become the same one, because CPUs differ in the sign of those
+that they compute.
 """
 
 from __future__ import annotations
