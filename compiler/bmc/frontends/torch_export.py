@@ -20,6 +20,7 @@ from bmc.frontends import (
     quiet,
     tm_tensor,
     torch_alone,
+    torch_decompositions,
     torch_places,
     torch_pools,
     torch_substitutes,
@@ -210,14 +211,13 @@ def _walk(module: Any) -> list[Any]:
 def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
     """Traces the module into a torch.export program of core operators."""
     import torch
-    from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
     try:
         with quiet.python(), torch.no_grad(), _persistent_buffers(module):
             program = torch.export.export(module, example, strict=False)
             _refuse_training(program, root)
             torch_substitutes.prepare(program)
-            program = program.run_decompositions(get_decomposition_table())
+            program = program.run_decompositions(torch_decompositions.table())
     except BmcError:
         raise
     except Exception as error:

@@ -12,15 +12,16 @@ from bmc.frontends.torch_windows import call
 
 
 def apply(program: Any) -> None:
-    """Changes shifts by tensors in a torch.export program, which its caller compiles again."""
+    """Changes shifts in a torch.export program, which its caller compiles again."""
     import torch
 
     aten = torch.ops.aten
-    left = (aten.bitwise_left_shift.Tensor, aten.__lshift__.Tensor)
-    right = (aten.bitwise_right_shift.Tensor, aten.__rshift__.Tensor)
+    left = (aten.bitwise_left_shift, aten.__lshift__)
+    right = (aten.bitwise_right_shift, aten.__rshift__)
     for node in list(program.graph.nodes):
-        if node.target in (*left, *right):
-            made = _shift(program.graph, node, node.target in left)
+        packet = getattr(node.target, "overloadpacket", None)
+        if packet in (*left, *right):
+            made = _shift(program.graph, node, packet in left)
             node.replace_all_uses_with(made)
             program.graph.erase_node(node)
 
@@ -35,7 +36,16 @@ def _shift(graph: Any, node: Any, is_left: bool) -> Any:
 
     dtype = node.meta["val"].dtype
     bits = torch.iinfo(dtype).bits
-    x, count = (add(aten.to.dtype, operand, dtype) for operand in node.args)
+    # Operands of other types or shapes crash torch-mlir.
+    given = next(each for each in node.args if isinstance(each, torch.fx.Node))
+    shape = list(node.meta["val"].shape)
+    like = add(aten.expand.default, add(aten.to.dtype, given, dtype), shape)
+    x, count = (
+        add(aten.expand.default, add(aten.to.dtype, each, dtype), shape)
+        if isinstance(each, torch.fx.Node)
+        else add(aten.full_like.default, like, each)
+        for each in node.args
+    )
     is_none = add(aten.ge.Scalar, count, bits)
     if dtype.is_signed:
         is_none = add(aten.logical_or.default, is_none, add(aten.lt.Scalar, count, 0))

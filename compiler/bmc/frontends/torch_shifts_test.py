@@ -28,8 +28,13 @@ def _of_all(*sides):
     return [made for x, n in zip(sides[::2], sides[1::2]) for made in _all(x, n)]
 
 
+def _scalars(x, n):
+    return x >> 2, x << 3, torch.bitwise_left_shift(5, n), x[:, None] >> n[:5], x[0] << n
+
+
 def stablehlo():
-    return _spec(lambda *s: tuple(_of_all(*s)), *_sides([np.int32, np.int64, np.int16]))
+    function = lambda *s: (*_of_all(*s), *_scalars(*s[:2]), *_scalars(*s[4:]))
+    return _spec(function, *_sides([np.int32, np.int64, np.int16]))
 
 
 def linalg():

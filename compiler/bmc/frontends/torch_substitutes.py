@@ -34,6 +34,7 @@ from typing import Any
 from bmc.frontends import (
     torch_adaptive,
     torch_bytes,
+    torch_complex,
     torch_determinants,
     torch_divisions,
     torch_halves,
@@ -63,6 +64,7 @@ def apply(program: Any) -> None:
     """Changes such ops in a torch.export program."""
     import torch
 
+    torch_complex.apply(program)
     torch_scalars.apply(program)
     torch_bytes.apply(program)
     torch_medians.apply(program)

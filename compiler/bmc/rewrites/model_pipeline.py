@@ -10,6 +10,7 @@ from bmc.rewrites.meaning import (
     concatenations,
     empty_products,
     f64_constants,
+    f64_functions,
     index_bounds,
     insertions_as_pads,
     known_scatters,
@@ -159,6 +160,13 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "Sines, cosines and tangents are exact for large numbers too.",
         "Before IREE makes polynomials of sines.",
         trigonometry.apply,
+    ),
+    Rewrite(
+        "f64_functions",
+        phases.INPUT,
+        "Models in f64 have sines, tangents and arc tangents, and tanh.",
+        "Before IREE calls functions that its library lacks.",
+        f64_functions.apply,
     ),
     Rewrite(
         "stable_sorts",

@@ -118,7 +118,12 @@ def _load(
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         function = _sample(info, kind, dtype, number, name)
-        expected = function(*(tensor.clone() for tensor in function.given))
+        try:
+            expected = function(*(tensor.clone() for tensor in function.given))
+        except RuntimeError as error:
+            raise OutsideError("reads what its tensors do not contain") from error
+        if not expected:
+            raise OutsideError("no tensor among the results")
         if any(result.is_complex() for result in (*expected, *function.given)):
             raise OutsideError("complex numbers")
         model = spec.ModelSpec(

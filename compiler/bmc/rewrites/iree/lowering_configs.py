@@ -153,6 +153,8 @@ def _loop_extents(root: ir_util.Op) -> tuple[int, ...]:
 
 def _output_type(root: ir_util.Op) -> Any:
     """Type of the root's output: a tensor, or a buffer for a plain copy."""
+    if len(root.results):
+        return root.results[len(root.results) - 1].type
     return root.operands[len(root.operands) - 1].type
 
 

@@ -3,19 +3,22 @@
 IREE computes f64 as f32 (iree/phases.py). It makes 0.1 the f32 below it, where frameworks take the nearest one, and
 a clamp at 0.1 would return another number than the framework's. Of a large constant, which is a resource, it changes
 the type alone; those of bf16, which it computes as f32 too, become constants of another kind here. It cannot convert
-constants to f16 (an initializer that is illegal), so they become f16 here.
+constants to half floats (an initializer that is illegal), so they become constants of these here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from iree.compiler import ir
 
 from bmc.ir import build, constant_arrays, ir_util
 
 _CONSTANTS = ("arith.constant", "stablehlo.constant")
+_HALVES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
 
 
 def apply(module: Any, _: object = None) -> None:
@@ -29,8 +32,7 @@ def apply(module: Any, _: object = None) -> None:
             if bits is not None:
                 kind = op.results[0].type
                 op.attributes["value"] = ir.DenseElementsAttr.get(bits, type=kind)
-    functions = [op for op in ops if "function_type" in op.attributes]
-    in_f64 = any("f64" in str(op.attributes["function_type"]) for op in functions)
+    in_f64 = keeps_f64(ops)
     for op in constants:
         if isinstance(ir_util.element_type(op.results[0].type), ir.F64Type):
             _narrow(op, module)
@@ -38,21 +40,31 @@ def apply(module: Any, _: object = None) -> None:
                 _round(op, module)
 
 
+def keeps_f64(ops: Sequence[ir_util.Op]) -> bool:
+    """Whether a model has f64 inputs or outputs, so that IREE does not compute f64 as f32."""
+    functions = [op for op in ops if "function_type" in op.attributes]
+    return any("f64" in str(op.attributes["function_type"]) for op in functions)
+
+
 def _is_complex(op: ir_util.Op) -> bool:
     return isinstance(ir_util.element_type(op.results[0].type), ir.ComplexType)
 
 
 def _narrow(op: ir_util.Op, module: Any) -> None:
-    """Gives those that read an f64 tensor as f16 a constant of f16."""
+    """Gives those that read an f64 tensor as half floats a constant of that type."""
     for user in [use.owner.opview for use in op.results[0].uses]:
         if user.name != "stablehlo.convert":
             continue
         kind = user.results[0].type
         elements = constant_arrays.doubles(op.results[0], module)
-        if elements is None or not isinstance(kind.element_type, ir.F16Type):
+        half = _HALVES.get(str(kind.element_type))
+        if elements is None or half is None:
             continue
         with ir.InsertionPoint(user), user.location, np.errstate(over="ignore"):
-            value = ir.DenseElementsAttr.get(elements.astype(np.float16), type=kind)
+            bits = elements.astype(half)
+            value = ir.DenseElementsAttr.get(
+                bits if half is np.float16 else bits.view(np.uint16), type=kind
+            )
             made = build.op(op.name, kind, value=value)
         user.results[0].replace_all_uses_with(made)
         user.erase()

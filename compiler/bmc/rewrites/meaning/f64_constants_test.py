@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 from unittest import mock
 
+import ml_dtypes
 import numpy as np
 import support
 
@@ -49,6 +50,7 @@ _HALF = f"""func.func @main(%x: {_X}) -> {_X} {{
   return %y : {_X}
 }}
 """
+_BRAIN_HALF = _HALF.replace("xf16", "xbf16").replace("<f16", "<bf16").replace("0x7C00", "0x7F80")
 _WIDE = """func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> {
   %a = arith.constant dense<[0.1, 1.0e300]> : tensor<2xf64>
   return %a : tensor<2xf64>
@@ -70,11 +72,13 @@ class WideConstantsTest(support.FolderTest):
             call = lambda: self.run_host(_BRAIN)  # noqa: E731
             self.refuses("op-rejected", "'arith.constant'", call=call)
 
-    def test_constants_of_f16(self) -> None:
-        self.assertEqual(self.run_host(_HALF), [float(np.float16(0.1)), 1.0])
-        with mock.patch.object(f64_constants, "apply"):
-            call = lambda: self.run_host(_HALF)  # noqa: E731
-            self.refuses("op-rejected", "'util.initializer'", call=call)
+    def test_constants_of_half_floats(self) -> None:
+        for text, dtype in ((_HALF, np.float16), (_BRAIN_HALF, ml_dtypes.bfloat16)):
+            with self.subTest(dtype):
+                self.assertEqual(self.run_host(text), [float(dtype(0.1)), 1.0])
+                with mock.patch.object(f64_constants, "apply"):
+                    call = lambda text=text: self.run_host(text)  # noqa: E731
+                    self.refuses("op-rejected", "'util.initializer'", call=call)
 
     def test_complex_numbers_stay(self) -> None:
         text = """func.func @main() -> tensor<complex<f32>> {
