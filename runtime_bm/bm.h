@@ -65,7 +65,8 @@ typedef struct bm_model_t {
   const bm_plan_entry_t *entry;
 } bm_model_t;
 
-// A view of an input or output inside the arena. Dense and row-major.
+// A view of an input or output inside the arena. Dense and row-major. Of one
+// without elements, nothing reads or writes `data`, and `bytes` is 0.
 typedef struct bm_tensor_t {
   void *data;
   const char *name;

@@ -38,6 +38,14 @@ class DeterminismTest(support.FolderTest):
                     self.assertNotIn(secret, data, name)
                 self.assertIsNone(re.search(rb"20\d\d-\d\d-\d\d|\d\d:\d\d:\d\d", data), name)
 
+    def test_tensors_without_elements(self) -> None:
+        kind = "tensor<0x3xf32>"
+        text = f"func.func @main(%x: {kind}) -> {kind} {{ return %x : {kind} }}"
+        plan = support.lower_text(text, self.folder).plan
+        self.assertEqual(plan.commands, ())
+        # C has no arrays of no bytes.
+        self.assertEqual(plan.arena_bytes, 64)
+
     def test_constants_do_not_depend_on_the_builders_cpu(self) -> None:
         a, b = np.random.default_rng(3).standard_normal((2, 16, 16)).astype(np.float32)
         text = f"""func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {{

@@ -39,6 +39,22 @@ static void runs_the_fake_model(void) {
   }
 }
 
+static void runs_a_model_without_commands(void) {
+  const bm_plan_table_t no_rows = {0, 0};
+  fake_tables_t tables = fake_tables;
+  bm_plan_t plan = fake_plan;
+  bm_model_t model;
+  plan.header = &tables.header;
+  plan.executables = NULL;
+  tables.header.executable_count = 0;
+  tables.header.exports = no_rows;
+  tables.header.commands = no_rows;
+  tables.header.bindings = no_rows;
+  tables.entries[0].command_count = 0;
+  BM_EXPECT_OK(bm_model_init(&model, &plan, kArena, kNoCode));
+  BM_EXPECT_OK(bm_model_run(&model));
+}
+
 static void add(void *sum, uint32_t index) { *(uint32_t *)sum += index + 1; }
 
 static void an_observer_sees_every_command(void) {
@@ -363,6 +379,7 @@ static void refuses_bad_kernels(void) {
 
 int main(void) {
   BM_TEST(runs_the_fake_model);
+  BM_TEST(runs_a_model_without_commands);
   BM_TEST(an_observer_sees_every_command);
   BM_TEST(refuses_wrong_inputs);
   BM_TEST(refuses_memory_that_does_not_do);

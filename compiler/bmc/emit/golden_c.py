@@ -51,7 +51,8 @@ def source(model: Plan, golden: Golden, operands: dict[str, Kernel]) -> str:
         "static const bm_golden_call_t k_calls",
         (f"{{.entry = {call.entry}, .reset = {int(call.reset)}}}" for call in golden.calls),
     )
-    text += c_text.packed_array("static const uint8_t k_dtypes", _dtypes(model, operands), 16)
+    dtypes = list(_dtypes(model, operands))
+    text += c_text.packed_array("static const uint8_t k_dtypes", dtypes, 16)
     return text + (
         f"extern const bm_golden_t {symbols.golden(name)};\n"
         f"const bm_golden_t {symbols.golden(name)} = {{\n"
@@ -62,7 +63,7 @@ def source(model: Plan, golden: Golden, operands: dict[str, Kernel]) -> str:
         f"    .labels = {labels},\n"
         f"    .framework_correct = {golden.framework_correct},\n"
         f"    .calls = {'k_calls' if golden.calls else '0'},\n"
-        "    .dtypes = k_dtypes,\n"
+        f"    .dtypes = {'k_dtypes' if dtypes else '0'},\n"
         "};\n"
     )
 

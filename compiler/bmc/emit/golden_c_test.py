@@ -35,6 +35,11 @@ class GoldenTest(unittest.TestCase):
         ):
             self.assertIn(text, golden_c.source(plan, _golden(policy), {}))
 
+    def test_a_plan_without_commands_has_no_types(self) -> None:
+        text = golden_c.source(Plan("m", 0, 0, 0, 0, (), (), ()), _golden(Exact()), {})
+        self.assertIn("    .dtypes = 0,\n", text)
+        self.assertNotIn("k_dtypes", text)
+
     def test_every_tensor_is_padded_to_64_bytes(self) -> None:
         data = golden_c.data(_golden(Exact()))
         self.assertEqual(data, (bytes((0, 1, 2)) + bytes(61)) * 2)

@@ -161,13 +161,13 @@ def _classes(name: str, classes: tuple[str, ...]) -> Iterator[str]:
 
 def _example(name: str, entry: _EntryPoint) -> str:
     lines = []
-    for number, a in enumerate(entry.inputs):
+    for number, a in enumerate(a for a in entry.inputs if a.count):
         lines += [
             f"{a.c_type} *in{number} = {a.name}(&model);",
             f"for (size_t i = 0; i < {a.elements}; ++i) in{number}[i] = 0;",
         ]
     lines.append("BM_TRY(bm_model_run(&model));")
-    for number, a in enumerate(entry.outputs):
+    for number, a in enumerate(a for a in entry.outputs if a.count):
         lines += [
             f"const {a.c_type} *out{number} = {a.name}(&model);",
             f"(void)out{number};  // out{number}[0] and so on, until the next run",

@@ -38,6 +38,12 @@ def entry(name: str, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Entry
     )
 
 
+def without_elements() -> Entry:
+    tensors = [TensorInfo(name, DType.F32, (2, 0)) for name in "xy"]
+    full = TensorInfo("z", DType.F32, (2,))
+    return Entry("main", 0, 0, (Tensor(tensors[0], 0),), (Tensor(tensors[1], 0), Tensor(full, 64)))
+
+
 def functions(text: str) -> list[str]:
     return re.findall(r"(?m)^static inline (?:const )?\w+ \*(\w+)\(", text)
 
@@ -50,6 +56,15 @@ class NamesTest(unittest.TestCase):
         self.assertIn("return (const int8_t *)bm_model_at(model, 320u);", text)
         self.assertIn("  M_INPUT_PIXELS_ELEMENTS = 6,\n", text)
         self.assertIn("//   input: pixels, f32 [2, 3], 24 bytes\n", text)
+
+    def test_tensors_without_elements_have_a_place_that_nobody_reads(self) -> None:
+        text = header(without_elements())
+        self.assertEqual(functions(text), ["m_input_x", "m_output_y", "m_output_z"])
+        self.assertIn("  M_INPUT_X_ELEMENTS = 0,\n", text)
+        example = text[text.index("m_example") :]
+        # A loop over them would be a warning, as its condition is always false.
+        self.assertNotIn("m_input_x", example)
+        self.assertIn("*out0 = m_output_z(", example)
 
     def test_entry_points_are_told_apart(self) -> None:
         text = header(entry("encode", ("x",), ("y",)), entry("decode", ("x",), ("y",)))

@@ -59,6 +59,8 @@ class EntryRecorder:
         return target
 
     def add(self, command: HalCommand) -> None:
+        if not any(span.length for span in command.spans):
+            return  # Of tensors without elements.
         if isinstance(command, Copy) and _overlap(command.source, command.target):
             # Part of a tensor moves within it (x[1:] = x[:-1]). The runtime copies in no fixed order.
             aside = self.allocate(command.source.length)

@@ -30,6 +30,12 @@ class CopyTest(unittest.TestCase):
             self.assertEqual(recorder.commands, copies)
             self.assertEqual(recorder.finished_slabs(loops=False), (Slab(48, 0, 2),))
 
+    def test_what_has_no_bytes_is_no_command(self) -> None:
+        recorder = EntryRecorder()
+        recorder.copy(Span(_STATE, 0, 0), Span(_STATE, 32, 0))
+        recorder.add(fill(Span(_STATE, 0, 0)))
+        self.assertEqual(recorder.commands, [])
+
     def test_a_copy_to_its_neighbor_is_one_copy(self) -> None:
         recorder = EntryRecorder()
         recorder.copy(Span(_STATE, 0, 32), Span(_STATE, 32, 32))

@@ -68,7 +68,7 @@ def plan(
     commands = [_command(command, kinds, shared) for command in program.reset]
     reset_count = len(commands)
     entries: list[tables.Entry] = []
-    arena_bytes = 0
+    arena_bytes = ALIGNMENT  # C has no arrays of no bytes, as if all tensors are without elements.
     for signature, packed in zip(model.signatures, program.entries, strict=True):
         signatures.check(signature, packed)
         entry = order.reorder(tensors.split(packed, kinds.written), kinds.accesses)
