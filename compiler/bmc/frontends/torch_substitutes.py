@@ -15,7 +15,8 @@
 - Powers of 0.5 and -0.5 are roots in PyTorch, and not what C has for -inf and -0.
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
-- It cannot join tensors of which one is a buffer without elements.
+- It cannot join tensors of which one is a buffer without elements, and does not know all ops that make such
+  (torch_empty.py).
 - It compares a tensor with bounds of another type as they are, and copies signs to integers.
 - It rounds half floats to decimals by way of products that overflow.
 - A place of a grid that is no number is the first one in PyTorch, where places beyond the image are moved into it.
@@ -37,6 +38,7 @@ from bmc.frontends import (
     torch_complex,
     torch_determinants,
     torch_divisions,
+    torch_empty,
     torch_halves,
     torch_indices,
     torch_medians,
@@ -55,6 +57,7 @@ def prepare(program: Any) -> None:
     """Changes ops of a torch.export program that PyTorch itself writes with others."""
     import torch
 
+    torch_empty.apply(program)
     for node in list(program.graph.nodes):
         if node.target is torch.ops.aten.grid_sampler.default:
             _numbers_for_places(program.graph, node)
@@ -64,6 +67,7 @@ def apply(program: Any) -> None:
     """Changes such ops in a torch.export program."""
     import torch
 
+    torch_empty.apply(program)  # What PyTorch has written ops with.
     torch_complex.apply(program)
     torch_scalars.apply(program)
     torch_bytes.apply(program)

@@ -8,7 +8,7 @@ from unittest import mock
 import support
 import torch
 
-from bmc.frontends import torch_substitutes
+from bmc.frontends import torch_empty, torch_substitutes
 
 _MODEL = """
 import numpy as np
@@ -40,6 +40,24 @@ class Depthwise(torch.nn.Module):
 
 def depthwise():
     return spec.ModelSpec(Depthwise(), ((_X,),), (spec.Tolerance(1e-5, 1e-5),) * 5)
+
+
+class Empty(torch.nn.Module):
+    def forward(self, x, none):
+        return x[0, 0] * 2, torch.cdist(none, x[0, 0]), x[:, :0].to(torch.float16), none.prod(0)
+
+
+def empty():
+    return spec.ModelSpec(Empty(), ((_X, _X[0, 0, :0]),), ())
+
+
+class Spread(torch.nn.Module):
+    def forward(self, x, none):
+        return x[0, 0] * 2, *torch.var_mean(none, 0), none.std(unbiased=False)
+
+
+def spread():
+    return spec.ModelSpec(Spread(), ((_X, _X[0, 0, :0]),), ())
 
 
 class Roll(torch.nn.Module):
@@ -324,6 +342,8 @@ class SubstitutesTest(support.FactoryTest):
             "signs",
             "rounded",
             "grids",
+            "empty",
+            "spread",
         ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory).second_reference)
@@ -354,6 +374,9 @@ class SubstitutesTest(support.FactoryTest):
 
         with mock.patch.object(torch_substitutes, "prepare"):
             self.refuses("import-disagrees", call=lambda: self.load("grids"))
+        with mock.patch.object(torch_empty, "apply"):
+            self.refuses("op-rejected", call=lambda: self.load("empty"))
+            self.refuses("import-disagrees", call=lambda: self.load("spread"))
 
     def test_random_numbers_are_refused(self) -> None:
         self.refuses("train-mode", "rrelu", call=lambda: self.load("random"))
