@@ -20,6 +20,7 @@
 - It quantizes no blocks, and no uint16 (onnx_blocks.py).
 - It lacks ops that scatter (onnx_scatters.py).
 - It lacks windows of pools and of transposed convolutions (onnx_windows.py).
+- It crashes over some tensors without elements (onnx_empty.py).
 - Others are in onnx_composites.py.
 """
 
@@ -37,6 +38,7 @@ from bmc.frontends import (
     onnx_channel_scales,
     onnx_clips,
     onnx_composites,
+    onnx_empty,
     onnx_grids,
     onnx_logarithms,
     onnx_pads,
@@ -58,6 +60,7 @@ WHOLE = (
     onnx_averages.rewrite,
     onnx_bitcasts.rewrite,
     onnx_blocks.rewrite,
+    onnx_empty.rewrite,
     onnx_grids.rewrite,
     onnx_recurrents.rewrite,
     onnx_resizes.rewrite,

@@ -219,6 +219,24 @@ class OnnxRewritesTest(support.ModelFileTest):
         (y,) = host.run((np.array([[1, np.nan], [3, 4]], np.float32),))
         self.assertEqual(np.isnan(y).tolist(), [[True, True], [False, False]])
 
+    def test_tensors_without_elements(self) -> None:
+        nodes = [
+            # IREE's importer crashes over it.
+            helper.make_node("Reshape", ["x", "shape"], ["turned"], allowzero=1),
+            helper.make_node("Relu", ["turned"], ["y"]),
+            helper.make_node("ReduceProd", ["x"], ["z"], axes=[0], keepdims=0),
+        ]
+        x, y, z = (
+            helper.make_tensor_value_info(name, _FLOAT, shape)
+            for name, shape in (("x", (0, 3, 4)), ("y", (3, 4, 0)), ("z", (3, 4)))
+        )
+        shape = numpy_helper.from_array(np.array([3, 4, 0]), "shape")
+        graph = helper.make_graph(nodes, "g", [x], [y, z], [shape])
+        opsets = [helper.make_opsetid("", 17)]
+        model = self.load(helper.make_model(graph, opset_imports=opsets, ir_version=9))
+        self.describes(model, "x: 0x3x4xf32", "y: 3x4x0xf32", "z: 3x4xf32")
+        self.agrees(model)
+
     def test_functions_have_the_attributes_of_their_caller(self) -> None:
         net = _Net(3)
         net.add("f", "x", domain="f", alpha=0.25)
