@@ -9,11 +9,11 @@ import support
 
 from bmc import artifacts, golden
 from bmc.dtype import Array
-from bmc.spec import IntStep, Policy
+from bmc.spec import IntStep, Policy, Tolerance
 
 
 class PolicyTest(support.FolderTest):
-    def make(self, policy: Policy, output: Array) -> artifacts.Golden:
+    def make(self, policy: Policy, output: Array, labels: Array | None = None) -> artifacts.Golden:
         case = (np.zeros(1, np.float32),)
         return golden.make(
             inputs=(case,),
@@ -21,7 +21,7 @@ class PolicyTest(support.FolderTest):
             input_infos=golden.infos(case, (), "input"),
             output_infos=golden.infos((output,), (), "output"),
             tolerance=policy,
-            labels=None,
+            labels=labels,
             source=artifacts.GOLDEN_FRAMEWORK,
         )
 
@@ -34,6 +34,12 @@ class PolicyTest(support.FolderTest):
             (IntStep(1, -1), integers, "max_differing=-1"),
         ):
             self.refuses("bad-spec", part, call=lambda p=policy, o=output: self.make(p, o))
+
+    def test_labels_are_for_scores(self) -> None:
+        scores, label = np.zeros((1, 0), np.float32), np.zeros(1, np.int64)
+        self.make(Tolerance(0, 0), scores)
+        part = "output0: 1x0xf32 has no elements"
+        self.refuses("bad-spec", part, call=lambda: self.make(Tolerance(0, 0), scores, label))
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ def carry_few(model: ImportedModel) -> ImportedModel:
     """
     golden = model.golden
     arrays = (*golden.inputs[0], *golden.outputs[0])
-    fitting = _CARRIED_BYTES // sum(array.nbytes for array in arrays)
+    fitting = _CARRIED_BYTES // max(sum(array.nbytes for array in arrays), 1)
     count = max(1, min(len(golden.calls) or _CARRIED, fitting))
     rest = tuple(zip(golden.inputs[count:], golden.outputs[count:], strict=True))
     kept = replace(

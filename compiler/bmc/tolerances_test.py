@@ -65,6 +65,7 @@ class MeaningTest(support.FolderTest):
         call = functools.partial(self.require, large, one * np.nan)
         self.refuses("weak-tolerance", "infinite or NaN", call=call)
         self.require(large, one * np.nan, one)
+        self.require(large, one[:0])  # There is nothing to test.
         # One meaningful case is enough, and one meaningful element in it.
         self.require(large, zeros, tiny, one)
         self.require(Tolerance(1e-10, 0.0), tiny)

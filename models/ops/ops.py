@@ -47,6 +47,14 @@ class _Moves(torch.nn.Module):
     def max_pool2d(self, x: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.max_pool2d(x, 2)
 
+    def without_elements(
+        self, x: torch.Tensor, none: torch.Tensor, unused: torch.Tensor
+    ) -> tuple[torch.Tensor, ...]:
+        return torch.cat([x, none.reshape(2, 0)], 1), none.prod(1), none.transpose(0, 1), x[:, 3:3]
+
+    def only_without_elements(self, x: torch.Tensor) -> torch.Tensor:
+        return x[:0]
+
     def gather(self, ids: torch.Tensor) -> torch.Tensor:
         return self.embedding(ids)
 
@@ -100,6 +108,8 @@ def moves() -> ModelSpec:
         Exact(),
         add=(_f32(17, 33), _f32(17, 33, seed=1)),
         max_pool2d=(_f32(1, 4, 16, 16),),
+        without_elements=(_f32(2, 5), _f32(2, 0, 3), _f32(0, 4)),
+        only_without_elements=(_f32(2, 5),),
         gather=(integers.integers(0, 50, (2, 9)),),
         gather_of_slices=(_f32(3, 6, 8) * 9, np.array([2, 0, 1])),
         transpose=(_f32(5, 7, 19),),

@@ -153,7 +153,10 @@ def scalar():
 
 
 def empty():
-    return _spec(lambda x: x, np.zeros((0, 4), np.float32))
+    def forward(x, none):
+        return jnp.concatenate([x, none]), jnp.sort(none), jnp.prod(none, axis=0), x[:, :0] * 2
+
+    return _spec(forward, _X, np.zeros((0, 4), np.float32))
 
 
 def nothing():
@@ -274,6 +277,13 @@ class JaxTest(support.FolderTest):
         self.assertEqual(self.signature(model), ["x: f32", "output0: f32"])
         self.assertEqual(model.golden.outputs[0][0].item(), 4.0)
 
+    def test_tensors_without_elements(self) -> None:
+        model = self.load("empty")
+        self.assertEqual(
+            [array.shape for array in model.golden.outputs[0]], [(2, 4), (0, 4), (4,), (2, 0)]
+        )
+        self.assertIn(_AGREES, model.second_reference)
+
     def test_models_that_cannot_be_exported(self) -> None:
         for factory, kind, *parts in (
             ("nan", "bad-weight", "'constant0' contains NaN"),
@@ -283,7 +293,6 @@ class JaxTest(support.FolderTest):
             ("callback", "op-rejected", "python_cpu_callback", line("callback")),
             ("library", "op-rejected", "'lapack_sgesdd_ffi'", "other ops"),
             ("wide", "unsupported-dtype", "x: 2x4xi64 would become int32", "jax_enable_x64"),
-            ("empty", "empty-tensor", "x: 0x4xf32"),
             ("nothing", "bad-signature", "the model has no outputs"),
             ("too_few", "bad-spec", "case 0 has 1 arrays but the function takes (x, y)"),
             ("ragged", "bad-spec", "case 1 is (x: 1x4xf32)"),

@@ -173,7 +173,10 @@ def scalar():
 
 
 def empty():
-    return _spec(Function(lambda self, x: x), np.zeros((0, 4), np.float32))
+    def forward(self, x, none):
+        return tf.concat([x, none], 0), tf.sort(none), tf.reduce_prod(none, 0), x[:, :0] * 2
+
+    return _spec(Function(forward), _X, np.zeros((0, 4), np.float32))
 
 
 def nan():

@@ -222,6 +222,10 @@ class KerasTest(support.FolderTest):
         keras.Model(inputs, layers.Lambda(lambda x: x + 1)(inputs)).save(self.folder / "net.keras")
         self.rejects(self.folder / "net.keras", "bad-file", "Lambda", "from a factory")
 
+    def test_tensors_without_elements(self) -> None:
+        shapes = [array.shape for array in self.load("empty").golden.outputs[0]]
+        self.assertEqual(shapes, [(2, 4), (0, 4), (4,), (2, 0)])
+
     def test_models_that_cannot_be_exported(self) -> None:
         for factory, kind, *parts in (
             ("stateful", "stateful-model", "changes the model's variable 'counter/count'"),
@@ -234,7 +238,6 @@ class KerasTest(support.FolderTest):
             ("ragged_tensor", "bad-signature", "of type RaggedTensor, not a dense tensor"),
             ("no_layers", "bad-spec", "has no layers"),
             ("random", "random-model", "RandomStandardNormal"),
-            ("empty", "empty-tensor", "input0: 0x4xf32"),
             ("nan", "bad-weight", "'net/scores/kernel' contains NaN"),
             ("wrong_dtype", "bad-spec", "right: 2x4xf64", "right: ?x4xf32"),
             ("too_few", "bad-spec", "tensor0: 2x4xf32", "left: ?x4xi32"),

@@ -364,9 +364,6 @@ class OnnxTest(support.ModelFileTest):
             model.graph.initializer[1].CopyFrom(numpy_helper.from_array(bad, "dense"))
             self.rejects("bad-weight", "weight 'dense' contains NaN or Inf", data=model)
 
-    def test_tensors_without_elements(self) -> None:
-        self.rejects("empty-tensor", "x: 0x4xf32 has no elements", data=_one("Relu", (0, 4)))
-
     def test_inputs_that_are_no_tensors(self) -> None:
         value = helper.make_tensor_sequence_value_info("x", _FLOAT, None)
         graph = helper.make_graph(

@@ -246,9 +246,20 @@ class Runner:
                 self._interpreter.reset_all_variables()
             self._interpreter.invoke()
             details = self._interpreter.get_output_details()
+            for detail in details:
+                if 0 in detail["shape"]:
+                    raise self._without_elements(detail)
             return tuple(self._interpreter.get_tensor(detail["index"]) for detail in details)
         except (RuntimeError, ValueError) as error:
             raise self._failed(error) from None
+
+    def _without_elements(self, detail: dict[str, Any]) -> BmcError:
+        shape = "x".join(map(str, detail["shape"]))
+        return BmcError(
+            "empty-tensor",
+            f"output '{detail['name']}' of '{self._file.name}' has no elements: its shape is {shape}",
+            hint="leave it out: IREE makes TOSA of TFLite's ops, which has no such tensors",
+        )
 
     def static(self) -> TfliteFile:
         """Returns the file with the shapes that tensors had in the last run as static shapes."""

@@ -237,7 +237,13 @@ class TfliteTest(support.ModelFileTest):
 
     def test_tensors_without_elements(self) -> None:
         data = _convert(lambda x: tf.concat([x, x], 0), _tensor(0, 4))
-        self.rejects("empty-tensor", "x: 0x4xf32 has no elements", data=data)
+        self.rejects(
+            "empty-tensor", "of 'model.tflite' has no elements: its shape is 0x4", data=data
+        )
+        joined = _convert(lambda x, none: tf.concat([x, none], 0) * 2, _tensor(2, 4), _tensor(0, 4))
+        self.assertEqual(
+            [array.shape for array in self.load(joined).golden.inputs[0]], [(2, 4), (0, 4)]
+        )
 
     def test_cases_that_do_not_fit(self) -> None:
         data = _convert(_dense, _tensor(1, 8))

@@ -54,7 +54,6 @@ of the error:
 | op-rejected | write that part of the model with other ops |
 | model-failed, bad-file | the framework itself does not run the case: use an op that the pinned version knows |
 | unsupported-dtype | convert inputs and outputs to a type that the message names |
-| empty-tensor | leave out inputs and outputs without elements |
 | dynamic-shape | give shapes that do not depend on what is in a tensor |
 | bad-signature | use tensors as inputs and outputs, and at least one input |
 | no-f16 | build for an ISA with Zfh and Zvfh |

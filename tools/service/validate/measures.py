@@ -85,7 +85,7 @@ def output(
     return Output(
         name,
         max(difference.max_abs for difference in differences),
-        math.sqrt(noise / error.size),
+        math.sqrt(noise / max(error.size, 1)),
         min(difference.min_cosine for difference in differences),
         decibels(signal, noise),
         step,

@@ -23,6 +23,8 @@ class MeasuresTest(unittest.TestCase):
         self.assertAlmostEqual(found.cosine, 1.0)
         equal = measures.output("y", want, want, spec.Tolerance(0.0, 0.0))
         self.assertEqual((equal.snr, equal.misses), (math.inf, ()))
+        nothing = measures.output("y", [want[0][:0]], [want[0][:0]], spec.Tolerance(0.0, 0.0))
+        self.assertEqual((nothing.rms, nothing.snr, nothing.misses), (0.0, math.inf, ()))
 
     def test_values_that_are_no_numbers(self) -> None:
         want = [np.array([1.0, math.nan, math.inf])]
