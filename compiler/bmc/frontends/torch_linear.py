@@ -40,7 +40,7 @@ def table() -> dict[Any, Callable[..., Any]]:
 
 
 def _fits(x: Any) -> bool:
-    return max(x.shape[-2:]) <= _MOST_ROWS and not x.dtype.is_complex
+    return 0 not in x.shape and max(x.shape[-2:]) <= _MOST_ROWS and not x.dtype.is_complex
 
 
 def _lower(x: Any) -> Any:
