@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnx import helper
-
 from bmc.frontends.onnx_graph import Graph, node_name
 
 
@@ -14,6 +12,8 @@ def rewrite(graph: Graph, node: Any) -> bool:
     made = [name for name in node.output if name]
     if node.op_type == "Constant" or not all(0 in (graph.shape(name) or ()) for name in made):
         return False
+    from onnx import helper
+
     for name in made:
         value = helper.make_tensor(name, graph.element(name), graph.shape(name), [])
         graph.nodes.append(

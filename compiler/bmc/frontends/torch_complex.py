@@ -14,6 +14,10 @@ def table() -> dict[Any, Callable[..., Any]]:
     aten = torch.ops.aten
     functions: dict[Any, Callable[..., Any]] = {
         aten.abs.default: _absolute,
+        aten.add.Tensor: functools.partial(_total, 1),
+        aten.sub.Tensor: functools.partial(_total, -1),
+        aten.neg.default: lambda z: torch.complex(-z.real, -z.imag),
+        aten.where.self: _chosen,
         aten._conj.default: _conjugate,
         aten._conj_physical.default: _conjugate,
         aten.conj_physical.default: _conjugate,
@@ -21,6 +25,12 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.exp.default: _exp,
         aten.mul.Tensor: _product,
         aten.div.Tensor: _quotient,
+        aten.mm.default: functools.partial(_product_of_matrices, torch.mm),
+        aten.bmm.default: functools.partial(_product_of_matrices, torch.bmm),
+        aten.sum.default: functools.partial(_reduced, torch.sum),
+        aten.sum.dim_IntList: functools.partial(_reduced, torch.sum),
+        aten.mean.default: functools.partial(_reduced, torch.mean),
+        aten.mean.dim: functools.partial(_reduced, torch.mean),
     }
     return {op: functools.partial(_if_complex, function) for op, function in functions.items()}
 
@@ -49,11 +59,17 @@ def apply(program: Any) -> None:
     graph.eliminate_dead_code()
 
 
-def _if_complex(function: Callable[..., Any], *operands: Any) -> Any:
+def _if_complex(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
     import torch
 
-    tensors = [each for each in operands if isinstance(each, torch.Tensor)]
-    return function(*operands) if any(map(torch.is_complex, tensors)) else NotImplemented
+    def is_complex(value: Any) -> bool:
+        if isinstance(value, torch.Tensor):
+            return bool(value.is_complex())
+        return isinstance(value, complex)
+
+    if not any(map(is_complex, operands)):
+        return NotImplemented
+    return function(*operands, **options)
 
 
 def _parts(z: Any) -> tuple[Any, Any]:
@@ -63,6 +79,18 @@ def _parts(z: Any) -> tuple[Any, Any]:
     if isinstance(z, torch.Tensor):
         return (z.real, z.imag) if z.is_complex() else (z, 0.0)
     return (z.real, z.imag) if isinstance(z, complex) else (z, 0.0)
+
+
+def _joined(real: Any, imaginary: Any) -> Any:
+    """Returns complex numbers of parts of which one may be a number, or have fewer elements."""
+    import torch
+
+    tensor = real if isinstance(real, torch.Tensor) else imaginary
+    parts = [
+        part if isinstance(part, torch.Tensor) else torch.full_like(tensor, part)
+        for part in (real, imaginary)
+    ]
+    return torch.complex(*torch.broadcast_tensors(*parts))
 
 
 def _absolute(z: Any) -> Any:
@@ -89,15 +117,40 @@ def _exp(z: Any) -> Any:
 
 
 def _product(first: Any, second: Any) -> Any:
+
+    (a, b), (c, d) = _parts(first), _parts(second)
+    return _joined(a * c - b * d, a * d + b * c)
+
+
+def _product_of_matrices(product: Callable[[Any, Any], Any], first: Any, second: Any) -> Any:
+    import torch
+
+    a, b, c, d = first.real, first.imag, second.real, second.imag
+    return torch.complex(product(a, c) - product(b, d), product(a, d) + product(b, c))
+
+
+def _reduced(reduce: Callable[..., Any], z: Any, *options: Any, dtype: Any = None) -> Any:
+    import torch
+
+    if dtype not in (None, z.dtype):
+        return NotImplemented
+    return torch.complex(reduce(z.real, *options), reduce(z.imag, *options))
+
+
+def _total(sign: int, first: Any, second: Any, *, alpha: Any = 1) -> Any:
+    (a, b), (c, d) = _parts(first), _parts(_product(second, alpha) if alpha != 1 else second)
+    return _joined(a + sign * c, b + sign * d)
+
+
+def _chosen(condition: Any, first: Any, second: Any) -> Any:
     import torch
 
     (a, b), (c, d) = _parts(first), _parts(second)
-    return torch.complex(a * c - b * d, a * d + b * c)
+    return _joined(torch.where(condition, a, c), torch.where(condition, b, d))
 
 
 def _quotient(first: Any, second: Any) -> Any:
-    import torch
 
     (a, b), (c, d) = _parts(first), _parts(second)
     size = c * c + d * d
-    return torch.complex((a * c + b * d) / size, (b * c - a * d) / size)
+    return _joined((a * c + b * d) / size, (b * c - a * d) / size)

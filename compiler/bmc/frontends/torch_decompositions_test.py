@@ -76,6 +76,13 @@ def matrices():
     return _near(_matrices, _SQUARE, np.ascontiguousarray(_SQUARE[:, :, 1:3]))
 
 
+def _complex(z, x):
+    return (
+        (z.sum() * z.mean(1)).abs(), (z + x * 2j - 1).abs(), (z @ z.mT - z[0, 0]).abs(),
+        torch.where(x > 0, z, x * 1j).imag, (-z).imag,
+    )
+
+
 def _transforms(x):
     f, window = torch.fft, torch.hann_window(16)
     return (
@@ -83,7 +90,7 @@ def _transforms(x):
         f.hfft(x[:, :9]), f.irfftn(x[:, :14], (2, 25)), f.ihfft(x).imag, f.fftshift(x),
         f.rfft(x, norm="ortho").abs(), f.fft(x, 14).angle().cos(), f.fft(x, 14).exp().real,
         torch.stft(x, 16, 4, window=window, return_complex=True).abs(),
-        torch.view_as_real(f.rfft2(x) / (1 + 2j)),
+        torch.view_as_real(f.rfft2(x) / (1 + 2j)), *_complex(f.fft(x[:, :9]), x[:, :9]),
     )
 
 

@@ -44,7 +44,7 @@ def depthwise():
 
 class Empty(torch.nn.Module):
     def forward(self, x, none):
-        return x[0, 0] * 2, torch.cdist(none, x[0, 0]), x[:, :0].to(torch.float16), none.prod(0)
+        return x[0, 0] * 2, torch.linalg.svdvals(none), x[:, :0].to(torch.float16), none.prod(0)
 
 
 def empty():
