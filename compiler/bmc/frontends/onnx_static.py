@@ -21,6 +21,7 @@ from bmc.frontends import (
     onnx_rewrites,
     onnx_scans,
     onnx_sizes,
+    onnx_slopes,
 )
 from bmc.frontends.onnx_file import OnnxFile
 
@@ -99,6 +100,7 @@ def updated(file: OnnxFile, inputs: tuple[TensorInfo, ...], *, fold: bool) -> An
     if fold:
         model = _folded(model)
     if 0 < opset(model) < _OPSET:
+        onnx_slopes.apply(model, opset(model))
         # The converter lacks rules for some ops; the old form may be good enough for them.
         with contextlib.suppress(Exception):
             model = version_converter.convert_version(model, _OPSET)
