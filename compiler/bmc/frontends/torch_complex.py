@@ -13,7 +13,7 @@ def table() -> dict[Any, Callable[..., Any]]:
 
     aten = torch.ops.aten
     functions: dict[Any, Callable[..., Any]] = {
-        aten.abs.default: _absolute,
+        aten.abs.default: lambda z: magnitude(z.real, z.imag),
         aten.add.Tensor: functools.partial(_total, 1),
         aten.sub.Tensor: functools.partial(_total, -1),
         aten.neg.default: lambda z: torch.complex(-z.real, -z.imag),
@@ -93,11 +93,11 @@ def _joined(real: Any, imaginary: Any) -> Any:
     return torch.complex(*torch.broadcast_tensors(*parts))
 
 
-def _absolute(z: Any) -> Any:
-    """Divides by the larger part, because squares overflow."""
+def magnitude(real: Any, imaginary: Any) -> Any:
+    """Returns the root of the sum of two squares. It divides by the larger one, because squares overflow."""
     import torch
 
-    real, imaginary = z.real.abs(), z.imag.abs()
+    real, imaginary = real.abs(), imaginary.abs()
     large, small = torch.maximum(real, imaginary), torch.minimum(real, imaginary)
     ratio = small / torch.where(large == 0, 1.0, large)
     return large * (1 + ratio * ratio).sqrt()

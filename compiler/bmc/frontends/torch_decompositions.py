@@ -25,14 +25,9 @@ def table() -> dict[Any, Callable[..., Any]]:
     aten = torch.ops.aten
     own = get_decompositions(
         [
-            *(aten.addmv, aten.fft_fftshift, aten.fft_ifftshift),
-            *(
-                aten.as_strided_copy,
-                aten.all.dims,
-                aten.any.dims,
-                aten.triu_indices,
-                aten.tril_indices,
-            ),
+            *(aten.addmv, aten.all.dims, aten.any.dims, aten.as_strided_copy),
+            *(aten.fft_fftshift, aten.fft_ifftshift, aten.permute_copy, aten.tril_indices),
+            *(aten.triu_indices, aten.unbind_copy, aten.view_copy),
         ]
     )
     return {
@@ -45,11 +40,13 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.cummax.default: _cummax,
         aten.cummin.default: _cummin,
         aten.diagonal_scatter.default: _diagonal_scatter,
+        aten.dist.default: _dist,
         aten.fmax.default: _fmax,
         aten.fmin.default: _fmin,
         aten.frexp.Tensor: _frexp,
         aten.gcd.default: _gcd,
         aten.histc.default: _histc,
+        aten.hypot.default: _hypot,
         aten.isclose.default: _isclose,
         aten.lcm.default: _lcm,
         aten.nanmedian.default: lambda x: _nanmedian(x.reshape(-1), 0)[0],
@@ -126,6 +123,13 @@ def _diagonal_scatter(x: Any, source: Any, offset: int = 0, dim1: int = 0, dim2:
     source = torch.nn.functional.pad(source, (0, max(size - source.shape[-1], 0)))[..., :size]
     wide = source.unsqueeze(-1 if offset >= 0 else -2)
     return torch.where(is_there, wide, moved).movedim((-2, -1), (dim1, dim2))
+
+
+def _dist(x: Any, y: Any, p: float = 2.0) -> Any:
+    import torch
+
+    x, y = (each.reshape(1, -1) for each in torch.broadcast_tensors(x, y))
+    return _cdist(x, y, p, None).reshape([])
 
 
 def _cummax(x: Any, dim: int) -> tuple[Any, Any]:
@@ -244,6 +248,13 @@ def _gcd(x: Any, y: Any) -> Any:
         rest = torch.fmod(x, torch.where(is_done, 1, y))
         x, y = torch.where(is_done, x, y), torch.where(is_done, 0, rest)
     return x
+
+
+def _hypot(x: Any, y: Any) -> Any:
+    import torch
+
+    wide = torch.promote_types(x.dtype, torch.float32)
+    return torch_complex.magnitude(x.to(wide), y.to(wide)).to(x.dtype)
 
 
 def _isclose(

@@ -38,6 +38,7 @@ def _choices(x, y, z):
     numbers = y.nan_to_num()
     return (
         *torch.cummax(x, 1), *torch.cummin(x.half(), 0), *torch.cummax(x.bfloat16(), 1),
+        torch.dist(numbers, z.nan_to_num(), 1), torch.hypot(numbers, z.nan_to_num()), torch.view_copy(numbers, (6, 3)),
         torch.fmax(x, y), torch.fmin(x[:, :1], y), torch.isclose(x, z, equal_nan=True),
         torch.searchsorted(y[0].sort().values, x, right=True),
         *torch.nanmedian(x, 1), torch.nanmedian(x), torch.histc(numbers, 5), torch.histc(numbers, 4, -1, 1),
