@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -100,7 +101,8 @@ def magnitude(real: Any, imaginary: Any) -> Any:
     real, imaginary = real.abs(), imaginary.abs()
     large, small = torch.maximum(real, imaginary), torch.minimum(real, imaginary)
     ratio = small / torch.where(large == 0, 1.0, large)
-    return large * (1 + ratio * ratio).sqrt()
+    found = large * (1 + ratio * ratio).sqrt()
+    return torch.where(real.isinf() | imaginary.isinf(), math.inf, found)
 
 
 def _conjugate(z: Any) -> Any:
@@ -117,7 +119,6 @@ def _exp(z: Any) -> Any:
 
 
 def _product(first: Any, second: Any) -> Any:
-
     (a, b), (c, d) = _parts(first), _parts(second)
     return _joined(a * c - b * d, a * d + b * c)
 
@@ -150,7 +151,15 @@ def _chosen(condition: Any, first: Any, second: Any) -> Any:
 
 
 def _quotient(first: Any, second: Any) -> Any:
+    """Divides by the larger part of a complex divisor first, because squares overflow, or become zero."""
+    import torch
 
+    if isinstance(second, complex):
+        return _product(first, 1 / second)
     (a, b), (c, d) = _parts(first), _parts(second)
-    size = c * c + d * d
+    if not second.is_complex():
+        return _joined(a / c, b / c)
+    scale = torch.maximum(c.abs(), d.abs())
+    c, d = c / scale, d / scale
+    size = (c * c + d * d) * scale
     return _joined((a * c + b * d) / size, (b * c - a * d) / size)

@@ -89,7 +89,6 @@ def _cholesky_solve(b: Any, factor: Any, upper: bool = False) -> Any:
 
 
 def _cholesky_inverse(factor: Any, upper: bool = False) -> Any:
-
     return _cholesky_solve(_identity(factor), factor, upper) if _fits(factor) else NotImplemented
 
 
@@ -142,13 +141,12 @@ def _factored(x: Any) -> tuple[Any, Any, Any]:
     import torch
 
     rows, columns = x.shape[-2:]
-    place = torch.arange(rows)
-    order = place.expand(*x.shape[:-2], rows)
+    order = torch.arange(rows).expand(*x.shape[:-2], rows)
     pivots = []
     for k in range(min(rows, columns)):
         pivot = x[..., k:, k].abs().argmax(-1, keepdim=True) + k
         pivots.append(pivot + 1)
-        swapped = torch.where(place == k, pivot, torch.where(place == pivot, k, place))
+        swapped = _swapped(rows, k, pivot)
         order = order.gather(-1, swapped)
         x = x.gather(-2, swapped.unsqueeze(-1).expand(x.shape))
         divisor = x[..., k, k, None]
@@ -172,13 +170,10 @@ def _lu_factor(x: Any, *, pivot: bool = True) -> Any:
 
 
 def _lu(x: Any, *, pivot: bool = True) -> Any:
-    import torch
-
     if not _fits(x) or not pivot:
         return NotImplemented
     factors, order, _ = _factored(x)
-    exchanged = (torch.arange(x.shape[-2]).unsqueeze(-1) == order.unsqueeze(-2)).to(x.dtype)
-    return exchanged, *_triangles(factors)
+    return _matrix(order, x).mT, *_triangles(factors)
 
 
 def _solved(factors: Any, b: Any, is_transposed: bool = False) -> Any:
@@ -192,13 +187,25 @@ def _exchanged(pivots: Any, factors: Any) -> Any:
     import torch
 
     rows = factors.shape[-2]
-    place = torch.arange(rows)
-    order = place.expand(*pivots.shape[:-1], rows)
+    order = torch.arange(rows).expand(*pivots.shape[:-1], rows)
     for k in range(pivots.shape[-1]):
-        pivot = pivots[..., k, None].to(torch.int64) - 1
-        swapped = torch.where(place == k, pivot, torch.where(place == pivot, k, place))
-        order = order.gather(-1, swapped)
-    return (order.unsqueeze(-1) == place).to(factors.dtype)
+        order = order.gather(-1, _swapped(rows, k, pivots[..., k, None].to(torch.int64) - 1))
+    return _matrix(order, factors)
+
+
+def _swapped(rows: int, k: int, pivot: Any) -> Any:
+    """Returns the places of rows after row `k` and the one of a pivot were exchanged."""
+    import torch
+
+    place = torch.arange(rows)
+    return torch.where(place == k, pivot, torch.where(place == pivot, k, place))
+
+
+def _matrix(order: Any, like: Any) -> Any:
+    """Returns the matrix that brings rows into an order, with the type of another one."""
+    import torch
+
+    return (order.unsqueeze(-1) == torch.arange(order.shape[-1])).to(like.dtype)
 
 
 def _triangles(factors: Any) -> tuple[Any, Any]:
@@ -223,7 +230,6 @@ def _lu_unpack(
 def _lu_solve(
     factors: Any, pivots: Any, b: Any, *, left: bool = True, adjoint: bool = False
 ) -> Any:
-
     if not _fits(factors):
         return NotImplemented
     exchanged = _exchanged(pivots, factors)

@@ -13,14 +13,11 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import arith, build, ir_util
-from bmc.rewrites.meaning import f64_constants
+from bmc.rewrites.meaning import f64_constants, trigonometry
 
-_SINES = ("math.sin", "stablehlo.sine")
-_COSINES = ("math.cos", "stablehlo.cosine")
-_TANGENTS = ("math.tan", "stablehlo.tan", "chlo.tan")
 _HYPERBOLIC = ("math.tanh", "stablehlo.tanh")
 _ARC, _ARC_OF_TWO = ("math.atan",), ("math.atan2", "stablehlo.atan2")
-_KNOWN = (*_SINES, *_COSINES, *_TANGENTS, *_HYPERBOLIC, *_ARC, *_ARC_OF_TWO)
+_KNOWN = (*trigonometry.KNOWN, *_HYPERBOLIC, *_ARC, *_ARC_OF_TWO)
 
 # A mantissa is two integers, the lower one of this many bits.
 _LOW = 26
@@ -97,7 +94,9 @@ def _arc_tangent(y: Any, x: Any) -> Any:
     turned = build.same("arith.divf", _plus(ratio, -1.0), _plus(ratio, 1.0))
     base = arith.select(is_wide, turned, ratio)
     series = build.same(
-        "arith.mulf", base, _polynomial(build.same("arith.mulf", base, base), _ARC_TERMS)
+        "arith.mulf",
+        base,
+        trigonometry.polynomial(build.same("arith.mulf", base, base), _ARC_TERMS),
     )
     angle = arith.select(is_wide, _plus(series, math.pi / 4), series)
     angle = arith.select(is_steep, _from(math.pi / 2, angle), angle)
@@ -109,21 +108,9 @@ def _of_angle(name: str, x: Any) -> Any:
     size = build.same("math.absf", x)
     quarters, rest = _reduced(size)
     square = build.same("arith.mulf", rest, rest)
-    sine = build.same("arith.mulf", rest, _polynomial(square, _SINE))
-    cosine = _polynomial(square, _COSINE)
-    if name in _COSINES:
-        quarters = _with("addi", quarters, 1)
-    odd = build.op("arith.trunci", ir.IntegerType.get_signless(1), quarters)
-    result = arith.select(odd, cosine, sine)
-    flips = _with("shli", _with("andi", quarters, 2), 62)
-    if name in _TANGENTS:
-        result = build.same("arith.divf", result, arith.select(odd, sine, cosine))
-        flips = _with("shli", quarters, 63)
-    if name not in _COSINES:
-        flips = build.same("arith.xori", flips, _with("andi", _bits(x), -(1 << 63)))
-    result = _float(build.same("arith.xori", _bits(result), flips), x)
-    is_finite = arith.compared(arith.OLT, size, build.number(math.inf, x.type))
-    return arith.select(is_finite, result, build.number(math.nan, x.type))
+    sine = build.same("arith.mulf", rest, trigonometry.polynomial(square, _SINE))
+    cosine = trigonometry.polynomial(square, _COSINE)
+    return trigonometry.turned(name, x, size, quarters, sine, cosine)
 
 
 def _reduced(size: Any) -> tuple[Any, Any]:
@@ -147,7 +134,7 @@ def _reduced(size: Any) -> tuple[Any, Any]:
 def _turn(whole: Any, place: Any) -> Any:
     """Returns the fraction of a turn, in units of 2 ** -64, of an integer of 27 bits by the bits from `place` on."""
     group, shift = _with("shrui", place, 5), _with("andi", place, 31)
-    words = _digits()
+    words = trigonometry.digits(_WORDS, _ZEROS)
     found = []
     for index in range(3):
         pairs = [
@@ -162,31 +149,6 @@ def _turn(whole: Any, place: Any) -> Any:
         found.append(build.same("arith.muli", whole, digit))
     turn = build.same("arith.addi", _with("shli", found[0], 32), found[1])
     return build.same("arith.addi", turn, _with("shrui", found[2], 32))
-
-
-def _digits() -> list[int]:
-    """Returns the first bits of 1 / (2 * pi), 32 in each number, after some zeros. Machin's formula gives pi."""
-    places = 32 * _WORDS + 64
-
-    def arc_tangent(inverse: int) -> int:
-        power, total, n = (1 << places) // inverse, 0, 1
-        while power:
-            total += power // n if n % 4 == 1 else -(power // n)
-            power, n = power // inverse**2, n + 2
-        return total
-
-    pi = 4 * (4 * arc_tangent(5) - arc_tangent(239))
-    bits = (1 << 2 * places) // (2 * pi)
-    count = _WORDS - _ZEROS
-    return [0] * _ZEROS + [bits >> places - 32 * (n + 1) & 0xFFFFFFFF for n in range(count)]
-
-
-def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
-    *others, last = coefficients
-    result = build.number(last, x.type)
-    for coefficient in reversed(others):
-        result = _plus(build.same("arith.mulf", result, x), coefficient)
-    return result
 
 
 def _plus(value: Any, number: float) -> Any:

@@ -7,6 +7,7 @@ matter to the fraction of a turn that it is.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -18,11 +19,9 @@ from bmc.ir import arith, build, ir_util, permute
 _SINES = ("math.sin", "stablehlo.sine", "tosa.sin")
 _COSINES = ("math.cos", "stablehlo.cosine", "tosa.cos")
 _TANGENTS = ("math.tan", "stablehlo.tan", "chlo.tan")
-# The first bits of 1 / (2 * pi), 32 in each number, with as many zeros before the point.
-_TURN = (
-    *(0, 0x28BE60DB, 0x9391054A, 0x7F09D5F4),
-    *(0x7D4D3770, 0x36D8A566, 0x4F10E410, 0x7F9458EA),
-)
+KNOWN = (*_SINES, *_COSINES, *_TANGENTS)
+# Words of 32 bits of 1 / (2 * pi), and how many of them are zeros before the point.
+_WORDS, _ZEROS = 8, 1
 # The exponent of f32 below which numbers are angles as they are: less than 2 ** -9.
 _LEAST = 118
 # Of the series, from the first power after the one that all begin with.
@@ -33,7 +32,7 @@ _COSINE = tuple((-1) ** n / math.factorial(2 * n) for n in (1, 2, 3, 4, 5))
 def apply(module: Any, _: object = None) -> None:
     """Rewrites such operations on f32, on half floats, and on tensors of them."""
     for op in list(ir_util.walk(module.operation)):
-        if op.name not in (*_SINES, *_COSINES, *_TANGENTS):
+        if op.name not in KNOWN:
             continue
         if arith.is_half(op.results[0].type):
             op = arith.widened(op)
@@ -58,19 +57,34 @@ def _computed(name: str, x: Any) -> Any:
     size = build.same("math.absf", x)
     quarters, rest = _reduced(size)
     sine, cosine = _series(rest)
+    return turned(name, x, size, quarters, sine, cosine)
+
+
+def turned(name: str, x: Any, size: Any, quarters: Any, sine: Any, cosine: Any) -> Any:
+    """Returns one of the functions of an angle.
+
+    Args:
+      name: of an operation in KNOWN.
+      x: the angle, f32 or f64.
+      size: the angle without its sign.
+      quarters: how many quarter turns are nearest to that, as an integer of as many bits; the last two count.
+      sine, cosine: of what is left of the angle.
+    """
+    bits = 64 if isinstance(ir_util.element_type(x.type), ir.F64Type) else 32
+    sign = -(1 << bits - 1)
     if name in _COSINES:
         quarters = _with("addi", quarters, 1)
     odd = build.op("arith.trunci", _kind(x, 1), quarters)
     result = arith.select(odd, cosine, sine)
-    flips = _with("shli", _with("andi", quarters, 2), 30)
+    flips = _with("shli", _with("andi", quarters, 2), bits - 2)
     if name in _TANGENTS:
         result = build.same("arith.divf", result, arith.select(odd, sine, cosine))
-        flips = _with("shli", quarters, 31)
+        flips = _with("shli", quarters, bits - 1)
     if name not in _COSINES:
-        sign = _with("andi", build.op("arith.bitcast", _kind(x, 32), x), arith.SIGN)
-        flips = build.same("arith.xori", flips, sign)
-    bits = build.op("arith.bitcast", flips.type, result)
-    result = build.op("arith.bitcast", x.type, build.same("arith.xori", bits, flips))
+        own = _with("andi", build.op("arith.bitcast", _kind(x, bits), x), sign)
+        flips = build.same("arith.xori", flips, own)
+    whole = build.op("arith.bitcast", flips.type, result)
+    result = build.op("arith.bitcast", x.type, build.same("arith.xori", whole, flips))
     finite = arith.compared(arith.OLT, size, build.number(math.inf, x.type))
     return arith.select(finite, result, build.number(math.nan, x.type))
 
@@ -102,12 +116,31 @@ def _reduced(size: Any) -> tuple[Any, Any]:
     return arith.select(small, none, quarters), arith.select(small, size, angle)
 
 
+@functools.cache
+def digits(words: int, zeros: int) -> list[int]:
+    """Returns the first bits of 1 / (2 * pi), 32 in each word, after words of zeros. Pi is by Machin's formula."""
+    places = 32 * words + 64
+
+    def arc_tangent(inverse: int) -> int:
+        power, total, n = (1 << places) // inverse, 0, 1
+        while power:
+            total += power // n if n % 4 == 1 else -(power // n)
+            power, n = power // inverse**2, n + 2
+        return total
+
+    pi = 4 * (4 * arc_tangent(5) - arc_tangent(239))
+    bits = (1 << 2 * places) // (2 * pi)
+    count = words - zeros
+    return [0] * zeros + [bits >> places - 32 * (n + 1) & 0xFFFFFFFF for n in range(count)]
+
+
 def _digits(group: Any, shift: Any) -> Iterator[Any]:
     """Yields three numbers of 32 bits that follow each other in the digits, from the bit `shift` of a group on."""
+    words = digits(_WORDS, _ZEROS)
     for index in range(3):
         pairs = [
             first << 32 | second
-            for first, second in zip(_TURN[index:], _TURN[index + 1 :], strict=False)
+            for first, second in zip(words[index:], words[index + 1 :], strict=False)
         ]
         found = build.number(pairs[4], shift.type)
         for number in range(4):
@@ -120,14 +153,15 @@ def _digits(group: Any, shift: Any) -> Iterator[Any]:
 def _series(angle: Any) -> tuple[Any, Any]:
     """Returns sine and cosine of an angle of at most an eighth of a turn."""
     square = build.same("arith.mulf", angle, angle)
-    sine = build.same("arith.mulf", angle, _polynomial(square, _SINE))
-    cosine = _polynomial(square, _COSINE)
+    sine = build.same("arith.mulf", angle, polynomial(square, _SINE))
+    cosine = polynomial(square, _COSINE)
     sine = build.same("arith.addf", build.same("arith.mulf", sine, square), angle)
     cosine = build.same("arith.mulf", cosine, square)
     return sine, build.same("arith.addf", cosine, build.number(1.0, angle.type))
 
 
-def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+    """Returns a sum of powers; the first coefficient belongs to none."""
     *others, last = coefficients
     result = build.number(last, x.type)
     for coefficient in reversed(others):
