@@ -22,6 +22,7 @@ from bmc.frontends import (
     onnx_bitcasts,
     onnx_clips,
     onnx_codes,
+    onnx_counts,
     onnx_file,
     onnx_limits,
     onnx_pinned,
@@ -101,9 +102,12 @@ def _import(
     declared = golden.fix(
         golden.sized(file.inputs, options.shapes), model.cases[0] if model.cases else None
     )
+    own = len(file.output_names)
+    file = onnx_static.with_counts(file, declared)
+    model = onnx_counts.judged(model, own, file.output_names)
     cases = model.cases or onnx_codes.made_up(declared, ends.input)
     golden.check_cases(cases, declared)
-    notes = onnx_codes.notes(ends)
+    notes = (*onnx_codes.notes(ends), *onnx_counts.notes(file.model))
     if options.quantize:
         from bmc.frontends import onnx_quantize
 

@@ -6,6 +6,7 @@
 - Its Gelu by tanh has 0.797724 for the root of 2 / pi.
 - Its determinant divides by the first number, which may be zero.
 - It multiplies no vector with several matrices, and gets a QLinearMatMul of several matrices wrong.
+- Its Range of halves fails.
 - It takes the element itself off an exclusive CumSum, which rounds, and leaves nothing of infinite ones.
 """
 
@@ -23,6 +24,8 @@ from bmc.frontends.onnx_graph import Graph, Maker, attributes, node_name
 # More elements in a row than this, one after the other, are too many ops.
 _MOST_FACTORS = 256
 _MOST_ROWS = 4
+# float16 and bfloat16.
+_HALVES = (10, 16)
 
 
 def rewrite(graph: Graph, node: Any) -> bool:
@@ -39,6 +42,7 @@ def rewrite(graph: Graph, node: Any) -> bool:
         "LpNormalization": _normalization,
         "MatMul": _vector_product,
         "QLinearMatMul": _quantized_product,
+        "Range": _range,
         "ReduceL2": _length,
         "ReduceLogSum": _logarithm,
         "ReverseSequence": _reversed,
@@ -84,6 +88,17 @@ def _sums(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:
     parts: tuple[str | Array, ...] = (kept, start) if reverse else (start, kept)
     moved = graph.add("Concat", parts, node, axis=axis)
     return graph.add("CumSum", (moved, np.array(axis)), node, reverse=reverse)
+
+
+def _range(graph: Graph, node: Any, _: tuple[int, ...]) -> str | None:
+    """Counts halves in f32, as the standard's function does."""
+    count = graph.shape(node.output[0])
+    if count is None or graph.element(node.input[0]) not in _HALVES:
+        return None
+    start, delta = (graph.add("Cast", (node.input[each],), node, to=1) for each in (0, 2))
+    steps = np.arange(count[0], dtype=np.float32)
+    moved = graph.add("Add", (start, graph.add("Mul", (steps, delta), node)), node)
+    return graph.add("Cast", (moved,), node, to=graph.element(node.input[0]))
 
 
 def _determinant(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:

@@ -108,6 +108,18 @@ class CompositesTest(support.ModelFileTest):
         ):
             self.rejects("iree-crashed", "iree-opt crashed", data=data)
 
+    def test_ranges_of_halves(self) -> None:
+        half, info = TensorProto.FLOAT16, helper.make_tensor_value_info
+        node = helper.make_node("Range", ["a", "b", "c"], ["y"])
+        graph = helper.make_graph(
+            [node], "g", [info(name, half, []) for name in "abc"], [info("y", half, [4])]
+        )
+        data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 27)], ir_version=10)
+        cases = "return Cases((tuple(map(np.float16, (1, 3, 0.5))),), Exact())"
+        self.agrees(self.load(data, cases))
+        with mock.patch.object(onnx_composites, "rewrite", return_value=False):
+            self.rejects("op-rejected", "op 'Range'", data=data, cases=cases)
+
     def test_gelu(self) -> None:
         numbers = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 3])
         node = helper.make_node("Gelu", ["x"], ["y"], approximate="tanh")

@@ -17,6 +17,7 @@
 - It gets a QLinearConv wrong whose channels have scales of their own (onnx_channel_scales.py).
 - It knows only some modes of GridSample (onnx_grids.py).
 - It does not know all modes of Resize (onnx_resizes.py).
+- It knows no RoiAlign and no DeformConv (onnx_regions.py).
 - It quantizes no blocks, and no uint16 (onnx_blocks.py).
 - It lacks ops that scatter (onnx_scatters.py).
 - It lacks windows of pools and of transposed convolutions (onnx_windows.py).
@@ -44,6 +45,7 @@ from bmc.frontends import (
     onnx_pads,
     onnx_powers,
     onnx_recurrents,
+    onnx_regions,
     onnx_resizes,
     onnx_scatters,
     onnx_spectra,
@@ -63,6 +65,7 @@ WHOLE = (
     onnx_empty.rewrite,
     onnx_grids.rewrite,
     onnx_recurrents.rewrite,
+    onnx_regions.rewrite,
     onnx_resizes.rewrite,
     onnx_scatters.rewrite,
     onnx_windows.rewrite,

@@ -141,7 +141,8 @@ def _stft(graph: Graph, node: Any) -> bool:
     if frames.window is not None:
         value = graph.add("Mul", (value, frames.window.reshape(size, 1)), node)
     onesided = bool(attributes(node).get("onesided", 1))
-    _transform(graph, node, value, (batch * count, size, parts), (batch, count), onesided)
+    value = _transform(graph, node, value, (batch * count, size, parts), (batch, count), onesided)
+    graph.rename(value, node.output[0])
     return True
 
 
@@ -191,26 +192,49 @@ def _dft(graph: Graph, node: Any) -> bool:
     given = attributes(node)
     inverse, onesided = bool(given.get("inverse", 0)), bool(given.get("onesided", 0))
     found = _axis(graph, node)
-    if found is None or (inverse and onesided):
+    if found is None:
         return False
     shape, axis, size = found
+    to_real = inverse and onesided
+    if to_real and not (len(node.input) > 1 and node.input[1]):
+        size = 2 * (shape[axis] - 1)
+    if size < 1 or (to_real and shape[-1] != 2):
+        return False
     rank = len(shape)
     order = [*(d for d in range(rank - 1) if d != axis), axis, rank - 1]
     value = node.input[0]
     if order != list(range(rank)):
         value = graph.add("Transpose", (value,), node, perm=order)
     others = tuple(shape[d] for d in order[:-2])
-    if size < shape[axis]:
-        bounds = (np.array([0]), np.array([size]), np.array([rank - 2]))
+    given_size = size // 2 + 1 if to_real else size
+    if given_size < shape[axis]:
+        bounds = (np.array([0]), np.array([given_size]), np.array([rank - 2]))
         value = graph.add("Slice", (value, *bounds), node)
-    elif size > shape[axis]:
-        more = [0] * (2 * rank - 2) + [size - shape[axis], 0]
+    elif given_size > shape[axis]:
+        more = [0] * (2 * rank - 2) + [given_size - shape[axis], 0]
         value = graph.add("Pad", (value, np.array(more)), node)
+    if to_real:
+        value = _mirrored(graph, node, value, size, rank - 2)
     back = [int(place) for place in np.argsort(order)]
-    _transform(
-        graph, node, value, (math.prod(others), size, shape[-1]), others, onesided, inverse, back
-    )
+    rows = (math.prod(others), size, shape[-1])
+    value = _transform(graph, node, value, rows, others, onesided and not inverse, inverse, back)
+    if to_real:
+        first = (np.array([0]), np.array([1]), np.array([rank - 1]))
+        value = graph.add("Slice", (value, *first), node)
+    graph.rename(value, node.output[0])
     return True
+
+
+def _mirrored(graph: Graph, node: Any, value: str, size: int, axis: int) -> str:
+    """Returns all `size` frequencies of a real signal, of which value has the first half [..., size // 2 + 1, 2]."""
+    places = np.arange(size // 2 + 1, size)
+    if not places.size:
+        return value
+    others = graph.add("Gather", (value, size - places), node, axis=axis)
+    conjugate = np.array([1, -1], graph.dtype(node.input[0]))
+    return graph.add(
+        "Concat", (value, graph.add("Mul", (others, conjugate), node)), node, axis=axis
+    )
 
 
 def _transform(
@@ -222,8 +246,8 @@ def _transform(
     onesided: bool,
     inverse: bool = False,
     order: list[int] | None = None,
-) -> None:
-    """Replaces `node` by the transform of value [rows, size, parts]: [*others, frequencies, 2], axes in `order`."""
+) -> str:
+    """Returns the transform of value [rows, size, parts]: [*others, frequencies, 2], axes in `order`."""
     rows, size, parts = shape
     wanted = size // 2 + 1 if onesided else size
     first = max(d for d in range(1, math.isqrt(size) + 1) if size % d == 0)
@@ -255,7 +279,7 @@ def _transform(
     value = graph.add("Slice", (value, *bounds), node)
     if order is not None and order != sorted(order):
         value = graph.add("Transpose", (value,), node, perm=order)
-    graph.rename(value, node.output[0])
+    return value
 
 
 def _turned(graph: Graph, node: Any, value: str, by: Array) -> str:

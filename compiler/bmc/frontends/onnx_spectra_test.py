@@ -107,8 +107,11 @@ class SpectraTest(unittest.TestCase):
             ((2, 24, 1), -2, 20, 32, {"onesided": 1}),
             ((24, 3, 2), 0, 20, 10, {}),
             ((3, 4, 17, 2), 2, 17, None, {"inverse": 1}),
+            ((2, 7, 2), 1, 20, None, {"inverse": 1, "onesided": 1}),
+            ((7, 3, 2), 0, 20, 9, {"inverse": 1, "onesided": 1}),
+            ((2, 7, 2), 1, 20, 20, {"inverse": 1, "onesided": 1}),
         ):
-            with self.subTest(shape=shape, axis=axis):
+            with self.subTest(shape=shape, axis=axis, length=length):
                 weights = {} if length is None else {"n": np.array(length)}
                 inputs = ["x", "n" if weights else ""]
                 if opset >= 20:

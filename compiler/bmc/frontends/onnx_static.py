@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from bmc import errors
 from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
+    onnx_bounded,
     onnx_classical,
+    onnx_counts,
     onnx_dynamic,
     onnx_functions,
     onnx_halves,
@@ -22,15 +25,14 @@ from bmc.frontends import (
     onnx_scans,
     onnx_sizes,
     onnx_slopes,
+    onnx_stacks,
 )
 from bmc.frontends.onnx_file import OnnxFile
 
 # Until about this opset, ops changed attributes into inputs. The importer knows the later form.
 _OPSET = 17
 # Ops of other sets, and those that contain others. ONNX does not infer the shapes behind them.
-_LOWER = (onnx_classical.apply, onnx_dynamic.apply, onnx_scans.apply)
-# The sizes of their results are known only after they have run.
-_DATA_DEPENDENT = ("Compress", "NonMaxSuppression", "NonZero", "Unique")
+LOWER = (onnx_classical.apply, onnx_dynamic.apply, onnx_scans.apply, onnx_stacks.apply)
 _RANDOM = (
     "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
 )  # fmt: skip
@@ -55,6 +57,38 @@ def make(
     """
     from onnx import shape_inference
 
+    model = onnx_counts.settle(_sized(file, inputs, fold=fold))
+    _refuse_unknown_sizes(model, file.name)
+    if onnx_narrow.apply(model):
+        model = shape_inference.infer_shapes(model, data_prop=True)
+    while any([lower(model) for lower in LOWER]):  # of nodes in a row, the first at a time
+        model = shape_inference.infer_shapes(model, data_prop=True)
+    if onnx_halves.apply(model):
+        model = shape_inference.infer_shapes(model, data_prop=True)
+    _set_shapes(model.graph.output, outputs)
+    onnx_rewrites.apply(model)
+    _forget_shapes(model.graph)
+    if model.ir_version < 4:
+        _separate_initializers(model)
+    return shape_inference.infer_shapes(model, data_prop=True)
+
+
+def with_counts(file: OnnxFile, inputs: tuple[TensorInfo, ...]) -> OnnxFile:
+    """Returns the file with outputs of a fixed size and their counts, see onnx_counts.py; `inputs` as for make()."""
+    plain = file.inlined()
+    if not any(node.op_type in onnx_bounded.MAKERS for node in plain.model.graph.node):
+        return file
+    model = type(plain.model)()
+    model.CopyFrom(plain.model)
+    static = _sized(plain, inputs, fold=False)
+    recent = opset(static) >= _OPSET
+    return replace(file, model=model) if recent and onnx_counts.pad(model, static) else file
+
+
+def _sized(file: OnnxFile, inputs: tuple[TensorInfo, ...], *, fold: bool) -> Any:
+    """Returns the ModelProto with inferred shapes, as far as ONNX and onnx_sizes.py know them."""
+    from onnx import shape_inference
+
     model = updated(file, inputs, fold=fold)
     if not opset(model):
         # Without it, the importer does not come to the ops of other operator sets.
@@ -63,19 +97,7 @@ def make(
     model = shape_inference.infer_shapes(model, data_prop=True)
     while onnx_sizes.apply(model):
         model = shape_inference.infer_shapes(model, data_prop=True)
-    _refuse_unknown_sizes(model, file.name)
-    if onnx_narrow.apply(model):
-        model = shape_inference.infer_shapes(model, data_prop=True)
-    while any([lower(model) for lower in _LOWER]):  # of nodes in a row, the first at a time
-        model = shape_inference.infer_shapes(model, data_prop=True)
-    if onnx_halves.apply(model):
-        model = shape_inference.infer_shapes(model, data_prop=True)
-    onnx_rewrites.apply(model)
-    _forget_shapes(model.graph)
-    if model.ir_version < 4:
-        _separate_initializers(model)
-    _set_shapes(model.graph.output, outputs)
-    return shape_inference.infer_shapes(model, data_prop=True)
+    return model
 
 
 def updated(file: OnnxFile, inputs: tuple[TensorInfo, ...], *, fold: bool) -> Any:
@@ -175,7 +197,7 @@ def _folded(model: Any) -> Any:
 
 
 def _refuse_unknown_sizes(model: Any, name: str) -> None:
-    culprits = [node for node in model.graph.node if node.op_type in _DATA_DEPENDENT]
+    culprits = [node for node in model.graph.node if node.op_type in onnx_bounded.MAKERS]
     for output in model.graph.output:
         tensor = output.type.tensor_type
         known = tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
@@ -185,7 +207,7 @@ def _refuse_unknown_sizes(model: Any, name: str) -> None:
                 f"the shape of output {output.name} depends on what op '{culprits[0].op_type}'"
                 " finds in the data",
                 where=f"{culprits[0].output[0]} in {name}",
-                hint="end the model before it, or use a mask instead",
+                hint="end the model right behind it, so that its results get a size and a count, or use a mask instead",
             )
 
 

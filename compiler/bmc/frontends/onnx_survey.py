@@ -126,6 +126,7 @@ def _rejected(
     """Yields what the converter rejects of a model without the nodes that were `found`."""
     file = onnx_pinned.pinned(file, options.constants)
     inputs = golden.fix(golden.sized(file.inputs, options.shapes), None)
+    file = onnx_static.with_counts(file, inputs)
     places = {error.where.removesuffix(f" in {file.name}") for error in found}
     model = type(file.model)()
     model.CopyFrom(file.model)
