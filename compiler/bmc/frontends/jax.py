@@ -19,7 +19,7 @@ from bmc import artifacts, factory, golden, installing, progress, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import doubles, imported, jax_conversions, jax_pairs, quiet
+from bmc.frontends import doubles, imported, jax_conversions, jax_own, jax_pairs, quiet
 from bmc.frontends.options import ImportOptions
 
 _MODEL_LINE = re.compile(r'"([^"]+)":(\d+):\d+')
@@ -253,12 +253,18 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, Array]]:
 def _export(function: Any, traced: Any, inputs: tuple[TensorInfo, ...], path: Path) -> None:
     """Writes the function as `main`; raises BmcError if it cannot be exported."""
     import jax
+    from jax.interpreters import mlir
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
+    rules = jax_own.rules()
     specs = [jax.ShapeDtypeStruct(info.shape, info.dtype.numpy) for info in inputs]
     with quiet.python():
-        module = traced.lower(lowering_platforms=("cpu",)).compiler_ir("stablehlo")
+        lowered = traced.lower(
+            lowering_platforms=("cpu",),
+            _private_parameters=mlir.LoweringParameters(override_lowering_rules=rules),
+        )
+        module = lowered.compiler_ir("stablehlo")
     calls: list[Any] = []
 
     def visit(op: Any) -> Any:
@@ -278,7 +284,9 @@ def _export(function: Any, traced: Any, inputs: tuple[TensorInfo, ...], path: Pa
         )
     try:
         with quiet.python():
-            exported = jax.export.export(function, platforms=("cpu",))(*specs)
+            exported = jax.export.export(
+                function, platforms=("cpu",), _override_lowering_rules=rules
+            )(*specs)
     except Exception as error:
         raise BmcError(
             "export-rejected",

@@ -43,6 +43,8 @@ def read(function: ir_util.Op) -> tuple[Scatter, tuple[Any, ...]]:
         or str(updates.element_type) == "i1"
     ):
         raise Unsupported("a scatter of parts of rows")
+    if not updates.has_static_shape or 0 in updates.shape:
+        raise Unsupported("a scatter of nothing, or of what only the data decide")
     row_bytes = math.prod(rows.shape[1:]) * ir_util.element_bytes(rows.element_type)
     problem = Scatter(updates.shape[0], rows.shape[0], row_bytes, indices.element_type.width // 8)
     return problem, operands

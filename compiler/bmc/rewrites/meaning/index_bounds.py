@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
+from bmc.dtype import Array
 from bmc.ir import build, ir_util, names, stablehlo
 from bmc.ir.ranges import Ranges
 
@@ -165,13 +166,14 @@ def _limits(indices: _Indices, kind: Any) -> list[int]:
 
 def _clamped(value: Any, indices: _Indices) -> Any:
     """Clamps a tensor of indices in StableHLO."""
-    limits = np.array(_limits(indices, value.type))
+    limits = _limits(indices, value.type)
+    most: Array = np.array(limits[0])
     if len(limits) > 1:
         shape = [1] * value.type.rank
         shape[indices.axis or 0] = len(limits)
-        limits = np.broadcast_to(limits.reshape(shape), value.type.shape)
+        most = np.broadcast_to(np.reshape(limits, shape), value.type.shape)
     zero = stablehlo.constant(np.zeros((), np.int64), value.type)
-    last = stablehlo.constant(limits if limits.ndim > 1 else limits[0], value.type)
+    last = stablehlo.constant(most, value.type)
     return build.op("stablehlo.clamp", value.type, zero, value, last)
 
 

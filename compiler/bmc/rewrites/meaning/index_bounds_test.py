@@ -18,6 +18,14 @@ _GATHER = """func.func @main(%x: tensor<5x4xf32>, %i: tensor<6x1xi32>) -> tensor
   return %y : tensor<6x4xf32>
 }}
 """
+# One index, whose parts have limits of their own.
+_BLOCK = """func.func @main(%x: tensor<5x4xf32>, %i: tensor<2xi32>) -> tensor<5x1xf32> {
+  %y = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 1],
+      start_index_map = [0, 1]>, slice_sizes = array<i64: 5, 1>}>
+      : (tensor<5x4xf32>, tensor<2xi32>) -> tensor<5x1xf32>
+  return %y : tensor<5x1xf32>
+}
+"""
 _SCATTER = """func.func @main(%x: tensor<5x4xf32>, %i: tensor<6x2xi32>) -> tensor<5x4xf32> {
   %one = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]> : tensor<6xf32>
   %y = "stablehlo.scatter"(%x, %i, %one) <{indices_are_sorted = false, unique_indices = false,
@@ -86,6 +94,11 @@ class IndicesTest(support.FolderTest):
     def test_a_gather_reads_the_nearest_row(self) -> None:
         got = self.answer(_GATHER.format("", "%i"), _X, _I[:, None])
         np.testing.assert_array_equal(got, _X[np.clip(_I, 0, 4)])
+
+    def test_a_gather_of_one_block(self) -> None:
+        for column in (-1, 2, 7):
+            got = self.answer(_BLOCK, _X, np.array([3, column], np.int32))
+            np.testing.assert_array_equal(got, _X[:, [min(max(column, 0), 3)]])
 
     def test_a_scatter_leaves_out_what_is_outside(self) -> None:
         pairs = np.stack([_I, _I[[4, 1, 2, 0, 4, 3]]], 1)
