@@ -3,7 +3,8 @@
 IREE computes f64 as f32 (iree/phases.py). It makes 0.1 the f32 below it, where frameworks take the nearest one, and
 a clamp at 0.1 would return another number than the framework's. Of a large constant, which is a resource, it changes
 the type alone; those of bf16, which it computes as f32 too, become constants of another kind here. It cannot convert
-constants to half floats (an initializer that is illegal), so they become constants of these here.
+constants to half floats (an initializer that is illegal), nor to f32 in a model that stays in f64, so they become
+constants of these here.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from iree.compiler import ir
 from bmc.ir import build, constant_arrays, ir_util
 
 _CONSTANTS = ("arith.constant", "stablehlo.constant")
-_HALVES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
+_NARROWER = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32}
 
 
 def apply(module: Any, _: object = None) -> None:
@@ -51,19 +52,19 @@ def _is_complex(op: ir_util.Op) -> bool:
 
 
 def _narrow(op: ir_util.Op, module: Any) -> None:
-    """Gives those that read an f64 tensor as half floats a constant of that type."""
+    """Gives those that read an f64 tensor as narrower floats a constant of that type."""
     for user in [use.owner.opview for use in op.results[0].uses]:
         if user.name != "stablehlo.convert":
             continue
         kind = user.results[0].type
         elements = constant_arrays.doubles(op.results[0], module)
-        half = _HALVES.get(str(kind.element_type))
-        if elements is None or half is None:
+        narrower = _NARROWER.get(str(kind.element_type))
+        if elements is None or narrower is None:
             continue
         with ir.InsertionPoint(user), user.location, np.errstate(over="ignore"):
-            bits = elements.astype(half)
+            bits = elements.astype(narrower)
             value = ir.DenseElementsAttr.get(
-                bits if half is np.float16 else bits.view(np.uint16), type=kind
+                bits.view(np.uint16) if narrower is ml_dtypes.bfloat16 else bits, type=kind
             )
             made = build.op(op.name, kind, value=value)
         user.results[0].replace_all_uses_with(made)

@@ -80,6 +80,16 @@ class WideConstantsTest(support.FolderTest):
                     call = lambda text=text: self.run_host(text)  # noqa: E731
                     self.refuses("op-rejected", "'util.initializer'", call=call)
 
+    def test_constants_of_f32_beside_f64(self) -> None:
+        text = """func.func @main(%x: tensor<2xf64>) -> (tensor<2xf64>, tensor<1xf32>) {
+  %a = arith.constant dense<0.1> : tensor<1xf64>
+  %s = stablehlo.convert %a : (tensor<1xf64>) -> tensor<1xf32>
+  return %x, %s : tensor<2xf64>, tensor<1xf32>
+}"""
+        self.assertIn(
+            "dense<1.000000e-01> : tensor<1xf32>", support.rewritten(text, f64_constants.apply)
+        )
+
     def test_complex_numbers_stay(self) -> None:
         text = """func.func @main() -> tensor<complex<f32>> {
   %a = stablehlo.constant dense<(0.0, 1.0)> : tensor<complex<f32>>
