@@ -16,6 +16,7 @@ from bmc.frontends import (
     tflite_build,
     tflite_own_boxes,
     tflite_own_bytes,
+    tflite_own_logarithms,
     tflite_own_moves,
     tflite_own_numbers,
     tflite_own_spectra,
@@ -33,6 +34,7 @@ _CUSTOM = "bmc"
 _WRITERS: tuple[dict[str, Callable[[Operation], str]], ...] = (
     tflite_own_boxes.KINDS,
     tflite_own_bytes.KINDS,
+    tflite_own_logarithms.KINDS,
     tflite_own_moves.KINDS,
     tflite_own_numbers.KINDS,
     tflite_own_sums.KINDS,
