@@ -52,9 +52,16 @@ def flat(data: bytes, name: str) -> bytes:
         elif _VARIABLE not in kinds:
             _drop_unused(model)
     # Variables have no values yet.
-    if (flattened.turns or _SHAPE in kinds) and _VARIABLE not in kinds:
+    follow = flattened.turns or _SHAPE in kinds or _is_open(model)
+    if follow and _VARIABLE not in kinds:
         tflite_settled.settle(model, name)
     return tflite_schema.pack(model, len(data))
+
+
+def _is_open(model: Any) -> bool:
+    """Whether the shape of a tensor is only known where it is computed."""
+    tensors = [tensor for graph in model.subgraphs for tensor in graph.tensors]
+    return any(-1 in tensor.shapeSignature for tensor in tensors if tensor.shapeSignature is not None)
 
 
 def _drop_unused(model: Any) -> None:
