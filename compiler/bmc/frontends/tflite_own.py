@@ -14,6 +14,7 @@ import numpy as np
 
 from bmc.frontends import (
     tflite_build,
+    tflite_counts,
     tflite_own_boxes,
     tflite_own_bytes,
     tflite_own_logarithms,
@@ -32,6 +33,7 @@ from bmc.frontends.tflite_own_text import Operation
 _CUSTOM = "bmc"
 # What write the texts of ops, or none of an op that they leave to the converter.
 _WRITERS: tuple[dict[str, Callable[[Operation], str]], ...] = (
+    tflite_counts.KINDS,
     tflite_own_boxes.KINDS,
     tflite_own_bytes.KINDS,
     tflite_own_logarithms.KINDS,

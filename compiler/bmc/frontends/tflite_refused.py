@@ -10,6 +10,7 @@ import numpy as np
 from bmc import errors
 from bmc.errors import BmcError
 from bmc.frontends import (
+    tflite_counts,
     tflite_int16,
     tflite_schema,
     tflite_signal,
@@ -47,6 +48,7 @@ def check(file: TfliteFile) -> None:
 def found(file: TfliteFile) -> Iterator[BmcError]:
     """Yields each op on int16 that bmc cannot compute as LiteRT does, and each SVDF that bmc does not know."""
     known = tflite_wide_softmax.results(file.model)
+    counted = [id(op) for op in tflite_counts.found(file.model).values()]
     for graph in file.model.subgraphs:
         for tensor in filter(tflite_schema.has_scale_of_zero, graph.tensors):
             if tflite_schema.weight_type(tensor) in ("int8", "int16"):
@@ -66,7 +68,7 @@ def found(file: TfliteFile) -> Iterator[BmcError]:
         read = {*graph.outputs, *(index for op in graph.operators for index in op.inputs)}
         for op in graph.operators:
             kind = tflite_schema.op_kind(file.model, op)
-            if kind in _COUNTING and read.intersection(op.outputs[:1]):
+            if kind in _COUNTING and read.intersection(op.outputs[:1]) and id(op) not in counted:
                 yield BmcError(
                     "dynamic-shape",
                     f"op '{kind}' gives as many results as it finds, and bmc needs to know how many these are",
