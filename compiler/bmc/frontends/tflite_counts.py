@@ -124,18 +124,30 @@ def _places(op: Operation) -> str:
             value = compare(b, "ne", value, zero, x.element)
         return b.cast("extui", value, ("i1", "i32"))
 
-    totals = text.loop([(x, (0,))], [size], "i32", truth)
-    step = 1
-    while step < size:
+    # Of as many parts as each has elements, a sum begins with that of the parts before it.
+    part = math.isqrt(size - 1) + 1
+    parts = -(-size // part)
+    flags = text.padded(text.loop([(x, (0,))], [size], "i32", truth), [parts * part])
+    flags = text.operation(
+        f"tensor.expand_shape %{flags.name} [[0, 1]] output_shape [{parts}, {part}] : {flags.type} into",
+        [parts, part],
+        "i32",
+    )
 
-        def added(b: Body, value: str, _: str) -> str:
-            place = b.plus(index(b, 0), -step)  # noqa: B023
-            before = element(b, totals, [b.op("maxsi", place, b.number(0))])  # noqa: B023
-            is_inside = compare(b, "ge", place, b.number(0), "i32")
-            return b.add(value, b.select(is_inside, before, b.number(0)))
+    def before(b: Body, flag: str, old: str) -> str:
+        return b.select(compare(b, "lt", index(b, 2), index(b, 0), "i32"), b.add(old, flag), old)
 
-        totals = text.loop([(totals, (0,))], [size], "i32", added)
-        step *= 2
+    def up_to(b: Body, flag: str, old: str) -> str:
+        return b.select(compare(b, "le", index(b, 2), index(b, 1), "i32"), b.add(old, flag), old)
+
+    sums = text.loop([(flags, (2, 1))], [parts], "i32", before, dims=(0,), start="0")
+    shape = [parts, part]
+    start = text.loop([(sums, (0,))], shape, "i32", lambda _, total, __: total)
+    sums = text.loop([(flags, (0, 2))], shape, "i32", up_to, dims=(0, 1), start=start)
+    size = parts * part
+    totals = text.operation(
+        f"tensor.collapse_shape %{sums.name} [[0, 1]] : {sums.type} into", [size], "i32"
+    )
     count = text.loop([], [], "i32", lambda b, _: element(b, totals, [b.number(size - 1)]))
 
     def place(b: Body, _: str) -> str:
@@ -150,7 +162,7 @@ def _places(op: Operation) -> str:
         return low
 
     def coordinate(b: Body, at: str, real: str, _: str) -> str:
-        value, behind = b.number(0), size
+        value, behind = b.number(0), math.prod(op.inputs[0].shape)
         for dim, extent in enumerate(op.inputs[0].shape):
             behind //= extent
             own = b.op("remsi", b.op("divsi", at, b.number(behind)), b.number(extent))
@@ -158,7 +170,7 @@ def _places(op: Operation) -> str:
         value = b.select(compare(b, "lt", index(b, 0), real, "i32"), value, b.number(0))
         return b.cast("extsi", value, ("i32", "i64"))
 
-    found_at = text.loop([], [size], "i32", place)
+    found_at = text.loop([], made.shape[:1], "i32", place)
     operands = [(found_at, (0,)), (count, ())]
     return text.function(text.loop(operands, made.shape, "i64", coordinate), count)
 
