@@ -61,7 +61,9 @@ def flat(data: bytes, name: str) -> bytes:
 def _is_open(model: Any) -> bool:
     """Whether the shape of a tensor is only known where it is computed."""
     tensors = [tensor for graph in model.subgraphs for tensor in graph.tensors]
-    return any(-1 in tensor.shapeSignature for tensor in tensors if tensor.shapeSignature is not None)
+    return any(
+        -1 in tensor.shapeSignature for tensor in tensors if tensor.shapeSignature is not None
+    )
 
 
 def _drop_unused(model: Any) -> None:

@@ -22,7 +22,7 @@ _ELEMENTS = ("i1", "i8", "i32", "i64", "f32")
 
 
 def found(model: Any) -> dict[int, Any]:
-    """Returns the ops whose results are outputs of the main graph and nothing else, by the outputs' places, in order."""
+    """Returns the ops whose results are outputs of the main graph and nothing else, by place, in order."""
     graph = model.subgraphs[0]
     if tflite_signal_ops.has(model):
         return {}
@@ -93,7 +93,9 @@ def bound(data: bytes) -> bytes:
     return tflite_schema.pack(model, len(data))
 
 
-def notes(names: Sequence[str], outputs: int, expected: Sequence[Array], model: Any) -> Iterator[str]:
+def notes(
+    names: Sequence[str], outputs: int, expected: Sequence[Array], model: Any
+) -> Iterator[str]:
     """Yields a sentence for the user about each output that has its largest size.
 
     Args:
