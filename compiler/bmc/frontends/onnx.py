@@ -18,6 +18,7 @@ from bmc.errors import BmcError
 from bmc.frontends import (
     doubles,
     imported,
+    largest_sizes,
     mlir,
     onnx_bitcasts,
     onnx_clips,
@@ -104,7 +105,7 @@ def _import(
     )
     own = len(file.output_names)
     file = onnx_static.with_counts(file, declared)
-    model = onnx_counts.judged(model, own, file.output_names)
+    model = largest_sizes.judged(model, own, file.output_names)
     cases = model.cases or onnx_codes.made_up(declared, ends.input)
     golden.check_cases(cases, declared)
     notes = (*onnx_codes.notes(ends), *onnx_counts.notes(file.model))

@@ -7,13 +7,12 @@ settle() puts in their place what onnx_bounded.py makes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bmc import spec
-from bmc.frontends import onnx_bounded, onnx_graph, onnx_rows
+from bmc.frontends import largest_sizes, onnx_bounded, onnx_graph, onnx_rows
 from bmc.frontends.onnx_bounded import Rows
 from bmc.frontends.onnx_graph import Graph, attributes
 
@@ -121,31 +120,10 @@ def settle(model: Any) -> Any:
     return shape_inference.infer_shapes(model, data_prop=True)
 
 
-def judged(model: spec.ModelSpec, outputs: int, names: tuple[str, ...]) -> spec.ModelSpec:
-    """Returns the user's ModelSpec with tolerances and names for the counts too.
-
-    Args:
-      model: with or without them for the model's own outputs.
-      outputs: number of the model's own outputs.
-      names: those of all outputs.
-    """
-    given, own = model.tolerance, model.output_names
-    each = given if isinstance(given, tuple) else (given,) * outputs
-    counts = names[outputs:]
-    return replace(
-        model,
-        tolerance=(*each, *(spec.Exact() for _ in counts)) if len(each) == outputs else each,
-        output_names=(*own, *counts) if len(own) == outputs else own,
-    )
-
-
 def notes(model: Any) -> Iterator[str]:
     """Yields a sentence for the user about each output of a ModelProto that pad() changed."""
     for each in padded(model):
-        yield (
-            f"output {each.name} has {each.size:,} elements along dimension {each.axis}, the most that it can have;"
-            f" output {each.count} says how many are real, and zeros follow them"
-        )
+        yield largest_sizes.note(each.name, each.size, each.axis, each.count)
 
 
 def _lowered(model: Any) -> tuple[Graph, dict[str, Rows]] | None:

@@ -28,10 +28,12 @@ from bmc.artifacts import GoldenCall, ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
     imported,
+    largest_sizes,
     mlir,
     quiet,
     tflite_apart,
     tflite_branches,
+    tflite_counts,
     tflite_expansions,
     tflite_file,
     tflite_lstm,
@@ -124,6 +126,8 @@ def import_spec(
     bounds = file.bounds()
     for name, array in weights.items():
         golden.check_finite(name, array, is_bound=name in bounds)
+    own = len(file.model.subgraphs[0].outputs)
+    model = largest_sizes.judged(model, own, file.output_names)
     has_state = _has_state(file)
     if model.calls and not has_state:
         raise BmcError(
@@ -148,7 +152,7 @@ def import_spec(
     cases, expected = _answered(calls, file, runner)
     outputs = golden.infos(expected[0], model.output_names or file.output_names, "output")
     apart = spread.of("tflite", file.ops())
-    notes = file.notes
+    notes = (*file.notes, *tflite_counts.notes(file.output_names, own, expected[0], file.model))
     if not model.tolerance and (weight := file.hybrid_weight()):
         apart = tflite_apart.of_rounded_inputs(file, inputs, _pairs(cases, expected), apart)
         notes += (
@@ -308,7 +312,8 @@ def unconverted(file: TfliteFile) -> list[BmcError]:
 
 def _explicit(file: TfliteFile) -> tflite_variables.Explicit:
     """Writes out what the converter lacks or has otherwise: LSTMs, sparse tensors, branches, variables, integers."""
-    data, kept = tflite_signal.expand(tflite_wide_softmax.narrow(file.data), file.name)
+    data = tflite_counts.bound(tflite_wide_softmax.narrow(file.data))
+    data, kept = tflite_signal.expand(data, file.name)
     data, more = tflite_svdf.expand(data, file.name)
     data = tflite_expansions.expand(tflite_lstm.expand(data, file.name))
     data = tflite_branches.flat(tflite_sparse.dense(data, file.name), file.name)

@@ -10,12 +10,14 @@ depend on data is written out.
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import Any
 
 from bmc.errors import BmcError
 from bmc.frontends import tflite_build, tflite_schema, tflite_settled
 
 _IF, _WHILE, _SHAPE, _VARIABLE = "IF", "WHILE", "SHAPE", "VAR_HANDLE"
+_CALLS = ("condSubgraphIndex", "bodySubgraphIndex", "thenSubgraphIndex", "elseSubgraphIndex")
 # Branches within branches may double a graph at every level.
 _MOST_OPS = 100_000
 _MOST_TURNS = 1024
@@ -47,10 +49,37 @@ def flat(data: bytes, name: str) -> bytes:
         graph.outputs = [flattened.final(index) for index in graph.outputs]
         if not flattened.has_loops:
             model.subgraphs = [graph]
+        elif _VARIABLE not in kinds:
+            _drop_unused(model)
     # Variables have no values yet.
-    if (flattened.turns or _SHAPE in kinds) and not (model.subgraphs[1:] or _VARIABLE in kinds):
+    follow = flattened.turns or _SHAPE in kinds or _is_open(model)
+    if follow and _VARIABLE not in kinds:
         tflite_settled.settle(model, name)
     return tflite_schema.pack(model, len(data))
+
+
+def _is_open(model: Any) -> bool:
+    """Whether the shape of a tensor is only known where it is computed."""
+    tensors = [tensor for graph in model.subgraphs for tensor in graph.tensors]
+    return any(
+        -1 in tensor.shapeSignature for tensor in tensors if tensor.shapeSignature is not None
+    )
+
+
+def _drop_unused(model: Any) -> None:
+    """Drops the graphs of loops and branches that were written out, whose shapes may not be those of a single turn."""
+    kept = [0]
+    # Branches that were called twice have one object for their options.
+    calls: dict[tuple[int, str], Any] = {}
+    for number in kept:
+        for op in model.subgraphs[number].operators:
+            for name in filter(partial(hasattr, op.builtinOptions), _CALLS):
+                calls[id(op.builtinOptions), name] = op.builtinOptions
+                if (called := getattr(op.builtinOptions, name)) not in kept:
+                    kept.append(called)
+    for (_, name), options in calls.items():
+        setattr(options, name, kept.index(getattr(options, name)))
+    model.subgraphs = [model.subgraphs[number] for number in kept]
 
 
 class _Flat:

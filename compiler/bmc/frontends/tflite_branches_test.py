@@ -104,6 +104,34 @@ class TfliteBranchesTest(support.ModelFileTest):
         self.assertIn("WHILE", self._kinds(data))
         self.assertIn("WHILE", self._kinds(tflite_branches.flat(data, "m")))
 
+    def test_loops_of_open_shapes(self) -> None:
+        """As TensorFlow suppresses boxes: a loop within one that has a single turn, whatever the data is."""
+        scalar, row = tf.TensorShape([]), tf.TensorShape([None])
+
+        def halved(x: tf.Tensor) -> tuple[tf.Tensor]:
+            return (tf.reshape(x * 0.5, tf.stack([tf.shape(x)[0]])),)
+
+        def inner(x: tf.Tensor) -> tf.Tensor:
+            return tf.while_loop(lambda x: tf.reduce_sum(x) > 1.0, halved, (x,), (row,))[0]
+
+        def goes_on(i: tf.Tensor, count: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
+            return tf.logical_and(count < 4, i < 1)
+
+        def turn(i: tf.Tensor, count: tf.Tensor, x: tf.Tensor) -> Any:
+            x = inner(x)
+            return i + 1, count + tf.cast(x[0] > 0.25, tf.int32), x
+
+        def outer(x: tf.Tensor) -> Any:
+            return tf.while_loop(goes_on, turn, (0, 0, x[:3]), (scalar, scalar, row))[2]
+
+        rows = ([1, 2, 3, 0], [0.75, 0.1, 0, 0], [-1, 2, 0, 0])
+        cases = ", ".join(f"(np.array({row}, np.float32),)" for row in rows)
+        for function in (lambda x: inner(x[:3]), outer):
+            data = tflite_kit.convert(function, tflite_kit.tensor(4))
+            self.agrees(self.load(data, f"return Cases(({cases},), Tolerance(1e-6, 1e-6))"))
+            graphs = schema.ModelT.InitFromPackedBuf(tflite_branches.flat(data, "m"), 0).subgraphs
+            self.assertEqual(len(graphs), 3)
+
     def test_sizes_are_constants(self) -> None:
         def halves(x: tf.Tensor) -> Any:
             rows = tf.shape(x)[1] // 2

@@ -17,6 +17,7 @@ from bmc.dtype import Array, DType
 from bmc.errors import BmcError
 from bmc.frontends import (
     tflite_check,
+    tflite_counts,
     tflite_litert,
     tflite_mediapipe,
     tflite_mends,
@@ -68,7 +69,7 @@ class TfliteFile:
     model: the contents as a ModelT of TFLite's schema, in which sparse constants are dense.
     inputs: the inputs as declared, with the signature's names.
     quantizations: one per input, None if it is not quantized.
-    output_names: the signature's names.
+    output_names: the signature's names, and those of counts (tflite_counts.py).
     notes: sentences that tell the user what was changed.
     """
 
@@ -221,6 +222,7 @@ class Runner:
         self._kernels = FAST if fast else OPTIMIZED if file.is_misjudged() else REFERENCE
         # Other ops that keep something begin with zeros in each call, as they do in bmc.
         self._keeps = bool(file.ops()[tflite_svdf_op.KIND])
+        self._found = tflite_counts.found(file.model)
         self._data = tflite_svdf_op.for_litert(file.data) if self._keeps else file.data
         self.reset()
 
@@ -245,11 +247,10 @@ class Runner:
             if not self._keeps:
                 self._interpreter.reset_all_variables()
             self._interpreter.invoke()
-            details = self._interpreter.get_output_details()
-            for detail in details:
-                if 0 in detail["shape"]:
+            for place, detail in enumerate(self._interpreter.get_output_details()):
+                if 0 in detail["shape"] and place not in self._found:
                     raise self._without_elements(detail)
-            return tuple(self._interpreter.get_tensor(detail["index"]) for detail in details)
+            return tflite_counts.outputs(self._interpreter, self._found)
         except (RuntimeError, ValueError) as error:
             raise self._failed(error) from None
 
@@ -351,13 +352,14 @@ def parse(data: bytes, name: str) -> TfliteFile:
     mappings = [(*signature.inputs, *signature.outputs) for signature in signatures]
     names = {m.tensorIndex: text(m.name) for mapping in mappings for m in mapping}
     inputs = details.get_input_details()
+    outputs = [_name(detail, names) for detail in details.get_output_details()]
     return TfliteFile(
         name=name,
         data=data,
         model=model,
         inputs=tuple(_declared(detail, names) for detail in inputs),
         quantizations=tuple(_quantization(detail) for detail in inputs),
-        output_names=tuple(_name(detail, names) for detail in details.get_output_details()),
+        output_names=tflite_counts.names(model, outputs),
         notes=tuple(notes),
     )
 

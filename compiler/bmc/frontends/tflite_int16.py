@@ -7,7 +7,7 @@ tflite_scaling makes int16 of them again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -123,8 +123,6 @@ def _read(
         return refused("has weights that are no constants of int8")
     elif weights.ndim != (2 if kind == "FULLY_CONNECTED" else 4):
         return refused("has weights of another rank")
-    elif kind == "CONV_2D" and weights.shape[3:] != tflite_schema.shape(image)[3:]:
-        return refused("has groups")
     bias = value(at_bias)
     declared = getattr(op.builtinOptions, "quantizedBiasType", 0)
     if bias is None:
@@ -163,25 +161,42 @@ def corrections(op: Any, name: str, ops: dict[str, Sums]) -> Iterator[Callable[[
 
 
 def _replace(op: Any, sums: Sums) -> None:
-    """Replaces the sums and their scaling, between which there may be a reshape."""
+    """Replaces the sums and their scaling, between which there may be a reshape, or a bias of a group of channels."""
     from iree.compiler import ir
 
-    (use,) = op.results[0].uses
-    user = use.owner.operation
+    i16 = ir.IntegerType.get_signless(16, op.context)
+    sums, users = _of_group(op, sums), [_user(op)]
+    while users[-1].results[0].type.element_type != i16:
+        users.append(_user(users[-1]))
     operands = list(op.operands[: 2 if sums.weights is None else 1])
     made = tflite_text.replace(op, _TEXTS[op.name](op, sums), operands)
     text = _scaling(list(made.type.shape), sums)
-    scaled = tflite_text.insert(user, text, [made])
-    rescale = user
-    if user.name == "tosa.reshape":
-        (use,) = user.results[0].uses
-        rescale = use.owner.operation
-        user.operands[0] = scaled
-        shape, element = user.results[0].type.shape, scaled.type.element_type
-        user.results[0].set_type(ir.RankedTensorType.get(shape, element, loc=user.location))
-        scaled = user.results[0]
-    rescale.results[0].replace_all_uses_with(scaled)
-    rescale.erase()
+    scaled = tflite_text.insert(users[0], text, [made])
+    if users[0].name == "tosa.reshape":
+        reshape = users.pop(0)
+        reshape.operands[0] = scaled
+        shape, element = reshape.results[0].type.shape, scaled.type.element_type
+        reshape.results[0].set_type(ir.RankedTensorType.get(shape, element, loc=reshape.location))
+        scaled = reshape.results[0]
+    users[-1].results[0].replace_all_uses_with(scaled)
+    for user in reversed(users):
+        user.erase()
+
+
+def _user(op: Any) -> Any:
+    (use,) = op.results[0].uses
+    return use.owner.operation
+
+
+def _of_group(op: Any, sums: Sums) -> Sums:
+    """Returns the sums of the channels whose weights the op has; of groups, the converter makes an op of each."""
+    if sums.kind != "CONV_2D" or (slice_ := op.operands[1].owner).name != "tosa.slice":
+        return sums
+    assert sums.weights is not None
+    first, count = (int(each.owner.attributes["values"][0]) for each in slice_.operands[1:])
+    own = slice(first, first + count)
+    bias, scales = (each[own] if len(each) > 1 else each for each in (sums.bias, sums.scales))
+    return replace(sums, weights=sums.weights[own], bias=bias, scales=scales)
 
 
 def _convolution(op: Any, sums: Sums) -> str:

@@ -14,8 +14,10 @@ import numpy as np
 
 from bmc.frontends import (
     tflite_build,
+    tflite_counts,
     tflite_own_boxes,
     tflite_own_bytes,
+    tflite_own_logarithms,
     tflite_own_moves,
     tflite_own_numbers,
     tflite_own_spectra,
@@ -31,8 +33,10 @@ from bmc.frontends.tflite_own_text import Operation
 _CUSTOM = "bmc"
 # What write the texts of ops, or none of an op that they leave to the converter.
 _WRITERS: tuple[dict[str, Callable[[Operation], str]], ...] = (
+    tflite_counts.KINDS,
     tflite_own_boxes.KINDS,
     tflite_own_bytes.KINDS,
+    tflite_own_logarithms.KINDS,
     tflite_own_moves.KINDS,
     tflite_own_numbers.KINDS,
     tflite_own_sums.KINDS,

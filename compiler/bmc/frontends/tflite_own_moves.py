@@ -55,6 +55,30 @@ def _fill(op: Operation) -> str:
     return text.function(text.loop([operand], made.shape, made.element, lambda _, x, __: x))
 
 
+def _updated(op: Operation) -> str:
+    """DYNAMIC_UPDATE_SLICE: a tensor with a smaller one put into it, where there is room for all of that."""
+    text, made = Text(op), op.outputs[0]
+    x, new, starts = text.inputs
+
+    def body(b: Body, old: str, _: str) -> str:
+        places, hit = [], b.line("arith.constant true")
+        for dim, (size, room) in enumerate(zip(new.shape, x.shape, strict=True)):
+            start = element(b, starts, [b.number(dim)])
+            most = b.number(room - size, starts.element)
+            start = b.op("minsi", start, most, kind=starts.element)
+            start = b.op("maxsi", start, b.number(0, starts.element), kind=starts.element)
+            if starts.element == "i64":
+                start = b.cast("trunci", start, ("i64", "i32"))
+            place = b.op("subi", index(b, dim), start)
+            # What is read outside the new part does not count.
+            places.append(b.limit(place, 0, size - 1))
+            hit = b.op("andi", hit, compare(b, "eq", place, places[-1], "i32"), kind="i1")
+        return b.line(f"arith.select {hit}, {element(b, new, places)}, {old} : {made.element}")
+
+    operand = (x, range(len(x.shape)))
+    return text.function(text.loop([operand], made.shape, made.element, body))
+
+
 def _zeros(op: Operation) -> str:
     text, made = Text(op), op.outputs[0]
     number = "0.0" if made.is_float else "false" if made.dtype == "bool" else "0"
@@ -190,6 +214,7 @@ def _numbered(op: Operation) -> str:
 
 KINDS: dict[str, Callable[[Operation], str]] = {
     "BITCAST": _bits,
+    "DYNAMIC_UPDATE_SLICE": _updated,
     "FILL": _fill,
     "MATRIX_DIAG": _diagonal,
     "MATRIX_SET_DIAG": _set_diagonal,

@@ -36,6 +36,10 @@ def constant(model: Any, graph: Any, index: int) -> Array | None:
 
 def fold(model: Any, graph: Any, op: Any) -> bool:
     """Makes the results of an op constants if its operands are small integers; returns whether it did."""
+    if tflite_schema.op_kind(model, op) == "LOGICAL_AND" and _is_never(model, graph, op):
+        result = graph.tensors[op.outputs[0]]
+        _set(model, result, np.zeros(tflite_schema.shape(result), bool))
+        return True
     operands = [int(index) for index in op.inputs if index >= 0]
     results = [graph.tensors[index] for index in op.outputs]
     if not operands or any(constant(model, graph, index) is None for index in operands):
@@ -50,17 +54,23 @@ def fold(model: Any, graph: Any, op: Any) -> bool:
     return True
 
 
+def _is_never(model: Any, graph: Any, op: Any) -> bool:
+    """Whether an operand is false, whatever the other one is."""
+    values = [constant(model, graph, int(index)) for index in op.inputs]
+    return any(value is not None and not value.any() for value in values)
+
+
 def settle(model: Any, name: str) -> None:
-    """Gives the tensors of the main graph the shapes that they have for its inputs, and folds what follows from those.
+    """Gives the tensors of all graphs the shapes that they have for its inputs, and folds what follows from those.
 
     Args:
-      model: a ModelT of one graph; its inputs have static shapes.
+      model: a ModelT; its inputs have static shapes. Other graphs than the first are those of loops.
       name: the file's, for messages.
 
     Raises:
       BmcError: LiteRT cannot run it.
     """
-    (graph,) = model.subgraphs
+    graph, *others = model.subgraphs
     litert = tflite_litert.interpreter(tflite_schema.pack(model, 1 << 16), name, keeps=True)
     try:
         litert.allocate_tensors()
@@ -79,6 +89,33 @@ def settle(model: Any, name: str) -> None:
             kept.append(op)
     graph.outputs = [same.get(int(index), int(index)) for index in graph.outputs]
     graph.operators = _needed(model, graph, kept)
+    for number, other in enumerate(others, 1):
+        tflite_file.take_shapes(other, litert.get_tensor_details(subgraph_index=number))
+    for each in model.subgraphs:
+        _settle_calls(model, each)
+    for other in others:
+        other.operators = [op for op in other.operators if not _is_size(model, other, op)]
+
+
+def _settle_calls(model: Any, graph: Any) -> None:
+    """Gives what a loop carries its shapes: LiteRT does not tell those that the condition does not read."""
+    for op in graph.operators:
+        if tflite_schema.op_kind(model, op) == "WHILE":
+            options = op.builtinOptions
+            for number in (options.condSubgraphIndex, options.bodySubgraphIndex):
+                called = model.subgraphs[number]
+                for given, own in zip(op.inputs, called.inputs, strict=True):
+                    called.tensors[own].shape = graph.tensors[given].shape
+
+
+def _is_size(model: Any, graph: Any, op: Any) -> bool:
+    """Returns whether an op of a loop is not needed, because its result is a shape, or follows from shapes."""
+    if tflite_schema.op_kind(model, op) != "SHAPE":
+        return fold(model, graph, op)
+    result = graph.tensors[op.outputs[0]]
+    shape = tflite_schema.shape(graph.tensors[op.inputs[0]])
+    _set(model, result, np.array(shape, tflite_schema.weight_type(result)))
+    return True
 
 
 def _settle(

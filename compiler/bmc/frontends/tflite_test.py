@@ -218,7 +218,7 @@ class TfliteTest(support.ModelFileTest):
         self.agrees(self.load(_convert(lambda x: nearest(x, (8, 4)), image)))
 
     def test_ops_that_cannot_be_converted(self) -> None:
-        places = _convert(lambda x: tf.where(x > 0.0), _tensor(2, 16))
+        places = _convert(lambda x: tf.gather_nd(x, tf.where(x > 0.0)), _tensor(2, 16))
         self.rejects("dynamic-shape", "op 'WHERE' gives as many results as it finds", data=places)
         remainder = _convert(lambda x: tf.math.floormod(x, 3), _tensor(2, 16, dtype=tf.int16))
         self.rejects("op-rejected", "gets op 'FLOOR_MOD' wrong", "Identity", data=remainder)

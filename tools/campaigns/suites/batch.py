@@ -142,7 +142,8 @@ def failed(where: str, error: Exception) -> Verdict:
     """Returns the verdict on a case that did not get through an import or a compilation."""
     text = " ".join(str(error).split())
     if isinstance(error, OutsideError):
-        return Verdict(Outcome.REFUSED, outside=text)
+        cause = error.__cause__
+        return Verdict(Outcome.REFUSED, cause.message if isinstance(cause, BmcError) else "", text)
     if isinstance(error, BmcError):
         kind = Outcome.CAUGHT if error.kind == "import-disagrees" else Outcome.REFUSED
         return Verdict(kind, f"{error.kind}: {' '.join(error.message.split())}")

@@ -52,7 +52,7 @@ NO_CASE = "no such sample"
 
 
 class OutsideError(Exception):
-    """A case turns out not to count; the message says why."""
+    """A case turns out not to count; the message says why, and a BmcError that caused it is its sentence."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Verdict:
     """The outcome of a case.
 
     Attributes:
-      sentence: one sentence unless it is RIGHT.
+      sentence: one sentence unless it is RIGHT, or does not count.
       outside: why it does not count, if that shows only now.
     """
 

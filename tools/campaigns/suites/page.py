@@ -44,7 +44,8 @@ frameworks' own test suites. Each case is imported, checked on this machine as `
 *Right* is a right answer everywhere. *Refused* is a sentence at import or compile time. *Caught* is a wrong answer of
 IREE's that the import refuses. *Undecided* is a case whose answer moves further than its tolerance if the inputs move
 by a few roundings. *Wrong* is a wrong answer on a target, *crash* anything that is not a sentence. Cases with strings,
-sequences, optional values, dynamic shapes or random answers do not count.
+sequences, optional values, dynamic shapes or random answers do not count, nor do those of TensorFlow Lite that its
+converter cannot make or LiteRT itself cannot run.
 
 Search this page for an op. The last column is the first sentence of a case that is not right. It begins with the kind
 of the error:
