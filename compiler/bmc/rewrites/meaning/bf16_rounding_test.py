@@ -72,6 +72,19 @@ class BrainFloatsTest(support.FolderTest):
 }"""
         self.assertNotIn("reduce_precision", support.rewritten(text, bf16_rounding.apply))
 
+    def test_constant_integers(self) -> None:
+        text = """func.func @main(%x: tensor<41xf32>) -> tensor<41xf32> {
+  %a = arith.constant dense<0> : tensor<1xi64>
+  %s = stablehlo.convert %a : (tensor<1xi64>) -> tensor<1xbf16>
+  %low = stablehlo.reshape %s : (tensor<1xbf16>) -> tensor<bf16>
+  %high = stablehlo.constant dense<0x7F80> : tensor<bf16>
+  %b = stablehlo.convert %x : (tensor<41xf32>) -> tensor<41xbf16>
+  %y = stablehlo.clamp %low, %b, %high : (tensor<bf16>, tensor<41xbf16>, tensor<bf16>) -> tensor<41xbf16>
+  %r = stablehlo.convert %y : (tensor<41xbf16>) -> tensor<41xf32>
+  return %r : tensor<41xf32>
+}"""
+        np.testing.assert_array_equal(self.on_host(text, _X)[0], np.maximum(_X, 0))
+
     def test_integers(self) -> None:
         x = np.array([3, -200, 257, 2**24 + 1, 70000, -5], np.int32)
         wanted = x.astype(np.float32).astype(ml_dtypes.bfloat16)
