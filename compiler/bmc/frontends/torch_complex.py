@@ -22,7 +22,6 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten._conj.default: _conjugate,
         aten._conj_physical.default: _conjugate,
         aten.conj_physical.default: _conjugate,
-        aten.angle.default: lambda z: torch.atan2(z.imag, z.real),
         aten.exp.default: _exp,
         aten.mul.Tensor: _product,
         aten.div.Tensor: _quotient,

@@ -10,7 +10,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bmc.frontends import torch_complex, torch_fourier, torch_linear, torch_special
+from bmc.frontends import (
+    torch_complex,
+    torch_fourier,
+    torch_linear,
+    torch_losses,
+    torch_reductions,
+    torch_resizes,
+    torch_special,
+)
 
 # Steps of Euclid's algorithm with the worst numbers of so many bits, which are neighbors in Fibonacci's series.
 _EUCLID = {8: 12, 16: 24, 32: 47, 64: 93}
@@ -35,6 +43,7 @@ def table() -> dict[Any, Callable[..., Any]]:
         **own,
         aten.addbmm.default: _addbmm,
         aten.as_strided_scatter.default: _as_strided_scatter,
+        aten.angle.default: _angle,
         aten.block_diag.default: _block_diag,
         aten._cdist_forward.default: _cdist,
         aten.cummax.default: _cummax,
@@ -45,9 +54,11 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.fmin.default: _fmin,
         aten.frexp.Tensor: _frexp,
         aten.gcd.default: _gcd,
+        aten.gather.default: _gather,
         aten.histc.default: _histc,
         aten.hypot.default: _hypot,
         aten.isclose.default: _isclose,
+        aten.isfinite.default: _isfinite,
         aten.lcm.default: _lcm,
         aten.nanmedian.default: lambda x: _nanmedian(x.reshape(-1), 0)[0],
         aten.nanmedian.dim: _nanmedian,
@@ -58,6 +69,9 @@ def table() -> dict[Any, Callable[..., Any]]:
         **torch_special.table(),
         **torch_fourier.table(),
         **torch_linear.table(),
+        **torch_losses.table(),
+        **torch_reductions.table(),
+        **torch_resizes.table(),
     }
 
 
@@ -84,6 +98,17 @@ def _as_strided_scatter(
         place = place.unsqueeze(-1) + torch.arange(extent) * step
     flat = x.reshape(-1).scatter(0, place.reshape(-1), source.reshape(-1))
     return flat.reshape(x.shape)
+
+
+def _angle(x: Any) -> Any:
+    """Returns pi for negative real numbers."""
+    import torch
+
+    if x.is_complex():
+        return torch.atan2(x.imag, x.real)
+    wide = x if x.is_floating_point() else x.to(torch.get_default_dtype())
+    found = torch.where(wide < 0, math.pi, 0.0).to(wide.dtype)
+    return torch.where(wide.isnan(), wide, found)
 
 
 def _block_diag(tensors: list[Any]) -> Any:
@@ -261,6 +286,23 @@ def _hypot(x: Any, y: Any) -> Any:
 
     wide = torch.promote_types(x.dtype, torch.float32)
     return torch_complex.magnitude(x.to(wide), y.to(wide)).to(x.dtype)
+
+
+def _gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    """Reads elements of a tensor without dimensions as of one with a dimension."""
+    import torch
+
+    if x.ndim:
+        return NotImplemented
+    return torch.broadcast_to(x, index.shape).clone()
+
+
+def _isfinite(x: Any) -> Any:
+    import torch
+
+    if not x.is_floating_point():
+        return torch.ones_like(x, dtype=torch.bool)
+    return x.abs() < math.inf
 
 
 def _isclose(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from typing import Any
 from unittest import mock
 
 import support
@@ -117,17 +118,61 @@ def special():
     return _near(_special, _REAL)
 
 
+def _series(x, n):
+    s = torch.special
+    y = x.abs().clamp(0.1, 9)
+    return (
+        torch.igamma(y, y.flip(0)), torch.igammac(y, y.flip(0)), s.zeta(y + 1.1, y),
+        s.chebyshev_polynomial_t(x / 9, n), s.shifted_chebyshev_polynomial_w(x / 9, n),
+        s.hermite_polynomial_he(x / 9, n), s.laguerre_polynomial_l(x / 9, n), s.legendre_polynomial_p(x / 9, n),
+    )
+
+
+def series():
+    return _near(_series, _REAL, np.arange(len(_REAL), dtype=np.float32) % 9 - 1)
+
+
+def _reductions(x, i, mask):
+    f = torch.nn.functional
+    flags, bytes_ = mask.expand(6, 6), x.to(torch.int8)
+    rows = x.scatter_reduce(-1, i.expand(6, 6), x.T, "amin")
+    whole = x.clone()
+    whole[mask] = x[0]
+    return (
+        rows, whole, x.index_reduce(1, i, x, "mean", include_self=False),
+        bytes_.index_reduce(0, i, bytes_.T, "mean"), bytes_.scatter_reduce(-1, i.expand(6, 6), bytes_, "amax"),
+        x.index_reduce(0, i, x, "prod"), flags.scatter_add(0, i.expand(6, 6).mT, flags),
+        x.scatter(0, i.expand(2, 6), x, reduce="add"), x.put(i - 6, x[1], True), *i.mode(), *bytes_.mode(0),
+        torch.segment_reduce(x, "mean", lengths=i),
+        torch.segment_reduce(x, "max", offsets=i.sort().values, initial=0.5),
+        x.angle(), i.isfinite(), x[0, 0].gather(0, i), x.bfloat16().sort().values.float(),
+        f.interpolate(x[None, None], (3, 8), mode="bilinear", antialias=True),
+        f.interpolate(x[None, None], (4, 2), mode="bicubic", antialias=True),
+        f.linear_cross_entropy(x, x, i), torch.zeros(3, dtype=torch.uint8),
+    )
+
+
+def reductions():
+    x = _RNG.standard_normal((6, 6)).astype(np.float32)
+    return _near(_reductions, x, np.array([3, 0, 1, 1, 1, 0]), np.array([1, 0, 0, 1, 1, 0], bool))
+
+
 def large():
     return _near(lambda x: torch.linalg.inv(x @ x.mT + torch.eye(33)), np.ones((33, 2), np.float32))
 """
 )
 
 
+_FACTORIES = (
+    "choices", "bits", "integers", "matrices", "transforms", "special", "series", "reductions",
+)  # fmt: skip
+
+
 class DecompositionsTest(support.FactoryTest):
     MODEL = _MODEL
 
     def test_they_are_right(self) -> None:
-        for factory in ("choices", "bits", "integers", "matrices", "transforms", "special"):
+        for factory in _FACTORIES:
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory).second_reference)
 
@@ -136,7 +181,7 @@ class DecompositionsTest(support.FactoryTest):
         from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
         plain = mock.patch.object(torch_decompositions, "table", get_decomposition_table)
-        for factory in ("choices", "bits", "integers", "matrices", "transforms", "special"):
+        for factory in _FACTORIES:
             with self.subTest(factory), plain:
                 self.refuses("op-rejected", call=lambda name=factory: self.load(name))
 
@@ -155,6 +200,8 @@ class SpecialTest(unittest.TestCase):
             ]
         )
         for op, function in torch_special.table().items():
+            if _takes_two(op):
+                continue
             orders = ([0], [1], [2], [5]) if "polygamma" in str(op) else ([],)
             for order in orders:
                 with self.subTest(op, order=order):
@@ -165,6 +212,20 @@ class SpecialTest(unittest.TestCase):
                         got[known], wanted[known], rtol=1e-9, atol=1e-9, equal_nan=True
                     )
                     self.assertTrue(torch.equal(got.isnan(), wanted.isnan()))
+
+    def test_of_two_numbers(self) -> None:
+        x = torch.linspace(-2, 30, 97, dtype=torch.float64).unsqueeze(-1)
+        y = torch.tensor([-1.0, 0.0, 1, 2, 5, 12, 30], dtype=torch.float64)
+        for op, function in torch_special.table().items():
+            if _takes_two(op):
+                with self.subTest(op):
+                    torch.testing.assert_close(
+                        function(x, y), op(x, y), rtol=1e-8, atol=1e-8, equal_nan=True
+                    )
+
+
+def _takes_two(op: Any) -> bool:
+    return len(op._schema.arguments) == 2 and "polygamma" not in str(op)
 
 
 if __name__ == "__main__":

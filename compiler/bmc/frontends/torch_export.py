@@ -146,7 +146,7 @@ def export(
         except Exception as error:
             kept = _keep_reproducer(left, reproducer)
             if diagnostics:
-                raise _lowering_rejected(*diagnostics[0], imported, kept) from error
+                raise _lowering_rejected(*diagnostics[0], imported, kept, program) from error
             raise _node_rejected(program, error) from error
     _refuse_endless(imported)
     with output.open("wb") as file:
@@ -299,7 +299,8 @@ def _refuse(program: Any) -> None:
             hint = "keep the whole tensor and use a mask: torch.where(condition, x, 0)"
         if what:
             where = torch_places.line_of_trace(node.meta.get("stack_trace") or "")
-            raise BmcError(kind, f"op '{node.target}' {what}", where=where, hint=hint)
+            op = torch_places.written(node)
+            raise BmcError(kind, f"op '{op}' {what}", where=where, hint=hint)
 
 
 def _refuse_endless(lowered: Any) -> None:
@@ -350,7 +351,7 @@ def _keep_reproducer(left: Path, folder: Path) -> Path | None:
 
 
 def _lowering_rejected(
-    location: str, message: str, module: Any, reproducer: Path | None
+    location: str, message: str, module: Any, reproducer: Path | None, program: Any
 ) -> BmcError:
     """Returns the error for an op that torch-mlir imported into `module` (or None) but cannot lower."""
     found = _OP.search(message)
@@ -360,7 +361,12 @@ def _lowering_rejected(
         readers = [o for o in readers if not o.name.startswith(_ARGUMENTS)]
         if readers:
             op, location, message = readers[0].name, str(readers[0].location), ""
-    what = f"cannot lower op '{op.removeprefix('torch.')}'" if op else "rejects the model"
+    op = op.removeprefix("torch.")
+    for node in program.graph.nodes if op else ():
+        if f"{node.target}.".startswith(f"{op}."):
+            op = torch_places.written(node)
+            break
+    what = f"cannot lower op '{op}'" if op else "rejects the model"
     reason = re.split(r': [%"]', message, maxsplit=1)[0].partition("\n")[0][:200]
     if reason and not reason.startswith("failed to legalize"):
         what += f": {reason}"

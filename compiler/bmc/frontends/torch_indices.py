@@ -31,6 +31,8 @@ def apply(program: Any) -> None:
             _, axis, index, *rest = node.args
             size = _sizes(given["self"])[axis]
             inside = _inside(program, node, _computed(program, node, index), size)
+            # torch-mlir crashes at a negative axis of a reduction.
+            axis %= max(len(_sizes(given["self"])), 1)
             node.args = (node.args[0], axis, inside, *rest)
 
 

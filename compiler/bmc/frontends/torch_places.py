@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import re
 import sys
 from pathlib import Path
@@ -28,6 +29,17 @@ def relative_frames(stack_trace: str, root: Path) -> str:
 def op_name(target: Any) -> str:
     """Returns "add" for aten.add.Tensor, the target of a node."""
     return (*str(target).split("."), "")[1]
+
+
+def written(node: Any) -> str:
+    """Returns the name of the op that a user wrote, of which PyTorch has made a node by decomposition."""
+    if node.target is operator.getitem:
+        return written(node.args[0])
+    name = str(node.target)
+    sources = node.meta.get("from_node")
+    while sources:
+        name, sources = str(sources[0].target), sources[0].from_node
+    return name
 
 
 def layer_frame(node: Any) -> str:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from bmc.frontends import torch_gamma
+from bmc.frontends import torch_gamma, torch_incomplete, torch_polynomials
 from bmc.frontends.torch_series import Series
 
 # Bessel functions are series of x up to here, and waves from here on; the modified ones of the second kind.
@@ -31,6 +31,9 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.digamma.default: torch_gamma.digamma,
         aten.lgamma.default: torch_gamma.log_gamma,
         aten.polygamma.default: torch_gamma.polygamma,
+        aten.igamma.default: torch_incomplete.igamma,
+        aten.igammac.default: torch_incomplete.igammac,
+        aten.special_zeta.default: torch_incomplete.zeta,
         aten.erfc.default: _erfc,
         aten.erfinv.default: _erfinv,
         aten.special_erfcx.default: _erfcx,
@@ -50,6 +53,7 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.special_bessel_y0.default: functools.partial(_y, 0),
         aten.special_bessel_y1.default: functools.partial(_y, 1),
         aten.special_spherical_bessel_j0.default: _spherical,
+        **torch_polynomials.table(),
     }
     return {op: pw_cast_for_int_to_real(function) for op, function in functions.items()}
 

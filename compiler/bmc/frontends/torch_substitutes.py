@@ -113,9 +113,9 @@ def apply(program: Any) -> None:
             given = arguments(node)
             node.target, node.kwargs = torch.ops.aten.sort.default, {}
             node.args = (given["self"], given["dim"], given["descending"])
-            _sorted_bytes(program.graph, node)
+            _sorted(program.graph, node)
         elif node.target in (aten.sort.default, aten.topk.default):
-            _sorted_bytes(program.graph, node)
+            _sorted(program.graph, node)
         elif node.target is aten.pow.Tensor_Scalar and node.args[1] in _ROOTS:
             if node.args[0].meta["val"].dtype.is_floating_point:
                 root = aten.sqrt.default if node.args[1] > 0 else aten.rsqrt.default
@@ -214,11 +214,14 @@ def _rounded(graph: Any, node: Any) -> None:
         graph.erase_node(node)
 
 
-def _sorted_bytes(graph: Any, node: Any) -> None:
+def _sorted(graph: Any, node: Any) -> None:
+    """Sorts what torch-mlir or IREE cannot sort as another type that has the same numbers."""
     import torch
 
-    if node.args[0].meta["val"].dtype == torch.uint8:
-        _widened(graph, node, torch.int32)
+    wide = {torch.uint8: torch.int32, torch.bfloat16: torch.float32}
+    dtype = node.args[0].meta["val"].dtype
+    if dtype in wide:
+        _widened(graph, node, wide[dtype])
 
 
 def _widened(graph: Any, node: Any, dtype: Any) -> None:

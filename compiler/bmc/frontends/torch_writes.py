@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from bmc.frontends.torch_windows import arguments, call
@@ -46,7 +47,7 @@ def _slice(graph: Any, node: Any) -> None:
 
 
 def _masked(graph: Any, node: Any) -> None:
-    """Chooses between the tensor and one value that is written where a mask is true."""
+    """Chooses between the tensor and what is written where a mask is true, if that is the same for all these places."""
     import torch
 
     given = arguments(node)
@@ -54,13 +55,15 @@ def _masked(graph: Any, node: Any) -> None:
     mask = indices[0]
     if len(indices) != 1 or mask.meta["val"].dtype != torch.bool or given["accumulate"]:
         return
-    if value.meta["val"].numel() != 1:
-        return
     aten = torch.ops.aten
     missing = x.meta["val"].ndim - mask.meta["val"].ndim
+    shape = value.meta["val"].shape
+    if math.prod(shape[: len(shape) - missing]) != 1:
+        return
     mask = call(
         graph, node, aten.reshape.default, (mask, [*mask.meta["val"].shape, *[1] * missing])
     )
-    value = call(graph, node, aten.reshape.default, (value, []))
+    shape = shape[max(len(shape) - missing, 0) :]
+    value = call(graph, node, aten.reshape.default, (value, list(shape)))
     node.replace_all_uses_with(call(graph, node, aten.where.self, (mask, value, x)))
     graph.erase_node(node)

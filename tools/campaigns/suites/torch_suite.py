@@ -124,6 +124,8 @@ def _load(
             raise OutsideError("PyTorch itself refuses copies of the arguments") from error
         if not expected:
             raise OutsideError("no tensor among the results")
+        if any(result.layout != torch.strided for result in expected):
+            raise OutsideError("sparse tensors")
         if any(result.is_complex() for result in (*expected, *function.given)):
             raise OutsideError("complex numbers")
         model = spec.ModelSpec(
