@@ -2,7 +2,6 @@
 
 - Matrix products, convolutions, products and differences with a number and arange() are of 32-bit integers, whose
   lowest bits are the same.
-- A tensor of one unsigned byte is a number that is expanded first, because torch-mlir folds others to signed ones.
 - Truth values beside bytes become bytes.
 - A float becomes an unsigned byte by way of an integer, because the largest signed byte is 127.
 - A power of integers that is a float is one of floats. A power by a small integer is products.
@@ -42,14 +41,11 @@ def apply(program: Any) -> None:
 
     aten = torch.ops.aten
     wider = (aten.mm.default, aten.bmm.default, aten.convolution.default, aten.arange.start_step)
-    filled = (aten.full.default, aten.full_like.default)
     with_number = (aten.mul.Scalar, aten.mul.Tensor, aten.sub.Scalar, aten.sub.Tensor)
     for node in list(program.graph.nodes):
         by_number = node.target in with_number and not isinstance(node.args[1], torch.fx.Node)
         if node.target in wider or by_number:
             widen(program.graph, node)
-        elif node.target in filled and node.meta["val"].dtype == torch.uint8:
-            _filled(program.graph, node)
         elif node.target is torch.ops.prims.convert_element_type.default:
             _converted(program.graph, node)
         elif node.target is aten.cat.default:
@@ -82,16 +78,6 @@ def widen(graph: Any, node: Any) -> None:
         narrow = graph.call_function(to, (node, dtype))
     narrow.meta = meta
     node.replace_all_uses_with(narrow, delete_user_cb=lambda user: user is not narrow)
-
-
-def _filled(graph: Any, node: Any) -> None:
-    import torch
-
-    aten = torch.ops.aten
-    number = call(graph, node, aten.full.default, ([], node.args[1]), dtype=torch.int32)
-    number.meta["val"] = node.meta["val"].new_empty([], dtype=torch.int32)
-    wide = call(graph, node, aten.expand.default, (number, list(node.meta["val"].shape)))
-    node.target, node.args, node.kwargs = aten.to.dtype, (wide, torch.uint8), {}
 
 
 def _converted(graph: Any, node: Any) -> None:

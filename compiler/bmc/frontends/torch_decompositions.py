@@ -1,7 +1,8 @@
 """Decompositions of PyTorch's ops into ops that torch-mlir lowers: torch-mlir's own table and more.
 
 Each is PyTorch code, so that ops in the middle of others are found too. torch_special.py has special functions,
-torch_complex.py complex numbers, torch_fourier.py transforms, torch_linear.py factors of matrices.
+torch_complex.py complex numbers, torch_fourier.py transforms, torch_linear.py and torch_reflections.py factors of
+matrices.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from bmc.frontends import (
     torch_linear,
     torch_losses,
     torch_reductions,
+    torch_reflections,
     torch_resizes,
     torch_special,
 )
@@ -60,6 +62,8 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.isclose.default: _isclose,
         aten.isfinite.default: _isfinite,
         aten.lcm.default: _lcm,
+        aten.linalg_norm.default: _norm,
+        aten.linalg_norm.ord_str: _norm,
         aten.nanmedian.default: lambda x: _nanmedian(x.reshape(-1), 0)[0],
         aten.nanmedian.dim: _nanmedian,
         aten.nextafter.default: _nextafter,
@@ -71,6 +75,7 @@ def table() -> dict[Any, Callable[..., Any]]:
         **torch_linear.table(),
         **torch_losses.table(),
         **torch_reductions.table(),
+        **torch_reflections.table(),
         **torch_resizes.table(),
     }
 
@@ -340,6 +345,14 @@ def _lcm(x: Any, y: Any) -> Any:
     is_zero = divisor == 0
     quotient = torch.div(x, torch.where(is_zero, 1, divisor), rounding_mode="trunc")
     return torch.where(is_zero, 0, (quotient * y).abs())
+
+
+def _norm(
+    x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    import torch._refs.linalg
+
+    return torch._refs.linalg.norm(x, ord, dim, keepdim, dtype=dtype)
 
 
 def _histc(x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:

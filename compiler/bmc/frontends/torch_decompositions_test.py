@@ -75,6 +75,8 @@ def _matrices(x, y):
         factors, pivots, l.lu_solve(factors, pivots, y), l.lu_solve(factors, pivots, y, adjoint=True),
         *l.lu(x[:, :3]), *torch.lu_unpack(factors, pivots), *l.qr(x[:, :, :3]), *l.qr(x[0], "complete"),
         torch.block_diag(x[0], y[1]), torch.diagonal_scatter(x, y[:, :3, 0], -1, 1, 2),
+        torch.linalg.det(x), *torch.linalg.slogdet(x.mT), torch.linalg.matrix_exp(x),
+        *torch.geqrf(y), torch.ormqr(*torch.geqrf(y), y), torch.linalg.householder_product(*torch.geqrf(y)),
         torch.cdist(x, y.mT), torch.addbmm(x[0, :, :2], x, y),
     )
 
@@ -145,10 +147,10 @@ def _reductions(x, i, mask):
         x.scatter(0, i.expand(2, 6), x, reduce="add"), x.put(i - 6, x[1], True), *i.mode(), *bytes_.mode(0),
         torch.segment_reduce(x, "mean", lengths=i),
         torch.segment_reduce(x, "max", offsets=i.sort().values, initial=0.5),
-        x.angle(), i.isfinite(), x[0, 0].gather(0, i), x.bfloat16().sort().values.float(),
+        x.angle(), i.isfinite(), x[0, 0].gather(0, i * 0), x.bfloat16().sort().values.float(),
         f.interpolate(x[None, None], (3, 8), mode="bilinear", antialias=True),
         f.interpolate(x[None, None], (4, 2), mode="bicubic", antialias=True),
-        f.linear_cross_entropy(x, x, i), torch.zeros(3, dtype=torch.uint8),
+        f.linear_cross_entropy(x, x, i), torch.linalg.norm(x), torch.linalg.norm(x[0], 3.5),
     )
 
 

@@ -5,11 +5,17 @@ PyTorch raises an error for a matrix without an inverse or a factor; here the an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+from bmc.errors import BmcError
+from bmc.frontends import torch_steps
+
 # Each row or column is a few ops in the program.
 _MOST_ROWS = 32
+# The terms of an exponential's series for numbers up to 1 in f64.
+_TAYLOR = 18
 
 
 def table() -> dict[Any, Callable[..., Any]]:
@@ -35,11 +41,15 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.linalg_inv_ex.default: _inv_ex,
         aten.linalg_inv.default: _inverse,
         aten.inverse.default: _inverse,
-        aten.linalg_qr.default: _qr,
+        aten.linalg_matrix_exp.default: _matrix_exp,
+        aten._linalg_det.default: _det,
+        aten._linalg_slogdet.default: _slogdet,
+        aten.linalg_slogdet.default: lambda x: _slogdet(x)[:2],
     }
 
 
-def _fits(x: Any) -> bool:
+def fits(x: Any) -> bool:
+    """Whether a matrix has few rows and columns, real numbers, and any."""
     return 0 not in x.shape and max(x.shape[-2:]) <= _MOST_ROWS and not x.dtype.is_complex
 
 
@@ -60,7 +70,7 @@ def _lower(x: Any) -> Any:
 
 
 def _cholesky(x: Any, upper: bool = False) -> Any:
-    if not _fits(x):
+    if not fits(x):
         return NotImplemented
     return _lower(x.mT).mT if upper else _lower(x)
 
@@ -76,23 +86,24 @@ def _no_error(x: Any) -> Any:
 
 
 def _cholesky_ex(x: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    if not _fits(x):
+    if not fits(x):
         return NotImplemented
     return _cholesky(x, upper), _no_error(x)
 
 
 def _cholesky_solve(b: Any, factor: Any, upper: bool = False) -> Any:
-    if not _fits(factor):
+    if not fits(factor):
         return NotImplemented
     lower = factor.mT if upper else factor
     return _substituted(lower.mT, _substituted(lower, b, False, False), True, False)
 
 
 def _cholesky_inverse(factor: Any, upper: bool = False) -> Any:
-    return _cholesky_solve(_identity(factor), factor, upper) if _fits(factor) else NotImplemented
+    return _cholesky_solve(identity(factor), factor, upper) if fits(factor) else NotImplemented
 
 
-def _identity(x: Any) -> Any:
+def identity(x: Any) -> Any:
+    """Returns identity matrices of as many rows as those of another tensor."""
     import torch
 
     return torch.eye(x.shape[-2], dtype=x.dtype).expand(*x.shape[:-2], -1, -1)
@@ -117,7 +128,7 @@ def _substituted(a: Any, b: Any, upper: bool, is_unit: bool) -> Any:
 def _solve_triangular(
     a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
-    if not _fits(a):
+    if not fits(a):
         return NotImplemented
     if left:
         return _substituted(a, b, upper, unitriangular)
@@ -127,7 +138,7 @@ def _solve_triangular(
 def _old_triangular_solve(
     b: Any, a: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    if not _fits(a):
+    if not fits(a):
         return NotImplemented
     used, is_upper = (a.mT, not upper) if transpose else (a, upper)
     return _substituted(used, b, is_upper, unitriangular), a.clone()
@@ -163,14 +174,14 @@ def _lu_factor_ex(x: Any, *, pivot: bool = True, check_errors: bool = False) -> 
 
 
 def _lu_factor(x: Any, *, pivot: bool = True) -> Any:
-    if not _fits(x) or not pivot:
+    if not fits(x) or not pivot:
         return NotImplemented
     factors, _, pivots = _factored(x)
     return factors, pivots
 
 
 def _lu(x: Any, *, pivot: bool = True) -> Any:
-    if not _fits(x) or not pivot:
+    if not fits(x) or not pivot:
         return NotImplemented
     factors, order, _ = _factored(x)
     return _matrix(order, x).mT, *_triangles(factors)
@@ -220,7 +231,7 @@ def _triangles(factors: Any) -> tuple[Any, Any]:
 def _lu_unpack(
     factors: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    if not _fits(factors):
+    if not fits(factors):
         return NotImplemented
     none = factors.new_empty(0)
     exchanged = _exchanged(pivots, factors).mT if unpack_pivots else none
@@ -230,7 +241,7 @@ def _lu_unpack(
 def _lu_solve(
     factors: Any, pivots: Any, b: Any, *, left: bool = True, adjoint: bool = False
 ) -> Any:
-    if not _fits(factors):
+    if not fits(factors):
         return NotImplemented
     exchanged = _exchanged(pivots, factors)
     b = b if left else b.mT
@@ -241,7 +252,7 @@ def _lu_solve(
 
 
 def _solve_ex(a: Any, b: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    if not _fits(a):
+    if not fits(a):
         return NotImplemented
     used = a if left else a.mT
     factors, order, pivots = _factored(used)
@@ -268,34 +279,64 @@ def _inv_ex(x: Any, *, check_errors: bool = False) -> Any:
 
 
 def _inverse(x: Any) -> Any:
-    if not _fits(x):
+    if not fits(x):
         return NotImplemented
     factors, order, _ = _factored(x)
-    return _solved(factors, _ordered(_identity(x), order))
+    return _solved(factors, _ordered(identity(x), order))
 
 
-def _qr(x: Any, mode: str = "reduced") -> Any:
-    """Reflects the columns one after the other, with LAPACK's signs."""
+def _matrix_exp(x: Any) -> Any:
+    """Returns a power of a Taylor series of a small matrix, in f32 for half floats."""
     import torch
 
-    if not _fits(x):
+    if not fits(x):
         return NotImplemented
-    rows, columns = x.shape[-2:]
-    whole = _identity(x)
-    for k in range(min(rows - 1, columns)):
-        column = x[..., k:, k]
-        first = column[..., :1]
-        length = -torch.copysign(column.square().sum(-1, keepdim=True).sqrt(), first)
-        is_done = (column[..., 1:] == 0).all(-1, keepdim=True)
-        scale = torch.where(is_done, 1.0, first - length)
-        reflector = torch.cat([torch.ones_like(first), column[..., 1:] / scale], -1)
-        reflector = torch.nn.functional.pad(reflector, (k, 0)).unsqueeze(-1)
-        weight = torch.where(is_done, 0.0, (length - first) / torch.where(is_done, 1.0, length))
-        weighted = weight.unsqueeze(-1) * reflector
-        x = x - weighted @ (reflector.mT @ x)
-        whole = whole - (whole @ reflector) @ weighted.mT
-    least = min(rows, columns)
-    if mode == "complete":
-        return whole, x.triu()
-    upper = x[..., :least, :].triu()
-    return (whole.new_zeros(0) if mode == "r" else whole[..., :least]), upper
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    norm = wide.abs().sum(-2).amax(-1)[..., None, None]
+    halvings = (norm.clamp(min=1).log() / math.log(2)).ceil()
+    small = wide * 2.0**-halvings
+    one = identity(wide)
+    found = one
+    for n in range(_TAYLOR, 0, -1):
+        found = one + small @ found / n
+
+    def goes_on(left: Any, _found: Any) -> Any:
+        return (left > 0).any()
+
+    def squared(left: Any, found: Any) -> tuple[Any, Any]:
+        return left - 1, torch.where(left > 0, found @ found, found)
+
+    return torch_steps.repeat(goes_on, squared, (halvings, found))[-1].to(x.dtype)
+
+
+def _det(x: Any) -> Any:
+    if 0 in x.shape:
+        return NotImplemented
+    factors, sign, pivots = _signed(x)
+    return sign * factors.diagonal(0, -2, -1).prod(-1), factors, pivots
+
+
+def _slogdet(x: Any) -> Any:
+    import torch
+
+    if 0 in x.shape:
+        return NotImplemented
+    factors, sign, pivots = _signed(x)
+    diagonal = factors.diagonal(0, -2, -1)
+    return sign * torch.sign(diagonal).prod(-1), diagonal.abs().log().sum(-1), factors, pivots
+
+
+def _signed(x: Any) -> tuple[Any, Any, Any]:
+    """Returns the factors, -1 for an odd number of exchanges and otherwise 1, and the pivots."""
+    import torch
+
+    if not fits(x):
+        # torch-mlir has determinants, without exchanges.
+        raise BmcError(
+            "op-rejected",
+            f"a determinant of {x.shape[-1]} rows divides by numbers that may be zero in IREE",
+            hint=f"{_MOST_ROWS} rows are the most",
+        )
+    factors, _, pivots = _factored(x)
+    is_exchange = pivots != torch.arange(1, pivots.shape[-1] + 1)
+    return factors, torch.where(is_exchange, -1.0, 1.0).to(x.dtype).prod(-1), pivots

@@ -22,9 +22,9 @@
 - A place of a grid that is no number is the first one in PyTorch, where places beyond the image are moved into it.
 - A randomized leaky ReLU draws random numbers in training only. Otherwise it has their mean.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
-  divides integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, torch_determinants.py expands
-  determinants, torch_adaptive.py pools uneven windows, torch_scalars.py gives tensors a dimension,
-  torch_medians.py sorts for medians, and torch_bytes.py changes what else crashes it for bytes.
+  divides integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, torch_adaptive.py pools uneven
+  windows, torch_scalars.py gives tensors a dimension, torch_medians.py sorts for
+  medians, and torch_bytes.py changes what else crashes it for bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from bmc.frontends import (
     torch_adaptive,
     torch_bytes,
     torch_complex,
-    torch_determinants,
     torch_divisions,
     torch_empty,
     torch_halves,
@@ -146,7 +145,6 @@ def apply(program: Any) -> None:
     torch_divisions.apply(program)
     torch_shifts.apply(program)
     torch_halves.apply(program)
-    torch_determinants.apply(program)
     torch_adaptive.apply(program)
     program.graph_module.recompile()
 

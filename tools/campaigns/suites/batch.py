@@ -20,6 +20,7 @@ from bmc.artifacts import GoldenCall, ImportedModel, Signature
 from bmc.compile import CompileOptions, compile_model
 from bmc.errors import BmcError
 from bmc.ir import ir_util
+from bmc.iree import phases
 from tools.run.kit import Kit
 
 _RIGHT = Verdict(Outcome.RIGHT)
@@ -106,7 +107,9 @@ def _alike(models: dict[int, ImportedModel]) -> list[list[int]]:
     groups: dict[object, list[int]] = {}
     for index, model in models.items():
         joins = not model.golden.calls and len(model.signatures) == 1
-        key = (model.int8, model.mixed, model.f16, model.computes_f64_as_f32)
+        # A model in f64 would keep the others' constants in f64.
+        kept = phases.f64_flags(model.signatures)
+        key = (model.int8, model.mixed, model.f16, model.computes_f64_as_f32, kept)
         groups.setdefault(key if joins else index, []).append(index)
     return list(groups.values())
 
