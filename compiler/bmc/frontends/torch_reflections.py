@@ -33,7 +33,8 @@ def _reflected(x: Any) -> tuple[Any, list[tuple[Any, Any]]]:
     for k in range(min(rows - 1, columns)):
         column = x[..., k:, k]
         first = column[..., :1]
-        length = -torch.copysign(column.square().sum(-1, keepdim=True).sqrt(), first)
+        size = column.square().sum(-1, keepdim=True).sqrt()
+        length = torch.where(first < 0, size, -size)
         is_done = (column[..., 1:] == 0).all(-1, keepdim=True)
         scale = torch.where(is_done, 1.0, first - length)
         reflector = torch.cat([torch.ones_like(first), column[..., 1:] / scale], -1)
