@@ -44,7 +44,7 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.linalg_matrix_exp.default: _matrix_exp,
         aten._linalg_det.default: _det,
         aten._linalg_slogdet.default: _slogdet,
-        aten.linalg_slogdet.default: lambda x: _slogdet(x)[:2],
+        aten.linalg_slogdet.default: _two_of_slogdet,
     }
 
 
@@ -286,16 +286,15 @@ def _inverse(x: Any) -> Any:
 
 
 def _matrix_exp(x: Any) -> Any:
-    """Returns a power of a Taylor series of a small matrix, in f32 for half floats."""
+    """Returns a power of a Taylor series of a small matrix; half floats overflow in PyTorch on their way."""
     import torch
 
-    if not fits(x):
+    if not fits(x) or x.dtype.itemsize < 4:
         return NotImplemented
-    wide = x.to(torch.promote_types(x.dtype, torch.float32))
-    norm = wide.abs().sum(-2).amax(-1)[..., None, None]
+    norm = x.abs().sum(-2).amax(-1)[..., None, None]
     halvings = (norm.clamp(min=1).log() / math.log(2)).ceil()
-    small = wide * 2.0**-halvings
-    one = identity(wide)
+    small = x * 2.0**-halvings
+    one = identity(x)
     found = one
     for n in range(_TAYLOR, 0, -1):
         found = one + small @ found / n
@@ -306,7 +305,7 @@ def _matrix_exp(x: Any) -> Any:
     def squared(left: Any, found: Any) -> tuple[Any, Any]:
         return left - 1, torch.where(left > 0, found @ found, found)
 
-    return torch_steps.repeat(goes_on, squared, (halvings, found))[-1].to(x.dtype)
+    return torch_steps.repeat(goes_on, squared, (halvings, found))[-1]
 
 
 def _det(x: Any) -> Any:
@@ -324,6 +323,11 @@ def _slogdet(x: Any) -> Any:
     factors, sign, pivots = _signed(x)
     diagonal = factors.diagonal(0, -2, -1)
     return sign * torch.sign(diagonal).prod(-1), diagonal.abs().log().sum(-1), factors, pivots
+
+
+def _two_of_slogdet(x: Any) -> Any:
+    found = _slogdet(x)
+    return found if found is NotImplemented else found[:2]
 
 
 def _signed(x: Any) -> tuple[Any, Any, Any]:
