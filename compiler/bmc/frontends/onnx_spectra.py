@@ -53,13 +53,16 @@ def in_one_stage(model: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Frames:
-    """Windows of an STFT: `count` of `size` elements, `hop` apart; `window` is None if all weigh the same."""
+    """Windows of an STFT: `count` of `size` elements, `hop` apart.
+
+    `window` has the weights, or the name of a value with them; it is None if all weigh the same.
+    """
 
     shape: tuple[int, int, int]
     count: int
     hop: int
     size: int
-    window: Array | None
+    window: Array | str | None
 
 
 def _read(graph: Graph, node: Any) -> _Frames | None:
@@ -69,19 +72,22 @@ def _read(graph: Graph, node: Any) -> _Frames | None:
     steps, windows, lengths = (
         graph.constant(name) if name else None for name in (step, window, length)
     )
-    size = int(lengths) if lengths is not None else windows.size if windows is not None else 0
-    if shape is None or steps is None or not size or (window and windows is None):
+    weights = graph.shape(window) if window else None
+    size = int(lengths) if lengths is not None else weights[0] if weights else 0
+    if shape is None or steps is None or not size or (window and weights is None):
         return None
     parts = shape[2] if len(shape) == 3 else 1
     hop, count = int(steps), (shape[1] - size) // int(steps) + 1
     if count < 1 or hop < 1:
         return None
-    return _Frames((shape[0], shape[1], parts), count, hop, size, windows)
+    return _Frames(
+        (shape[0], shape[1], parts), count, hop, size, window if windows is None else windows
+    )
 
 
 def _convolution(graph: Graph, node: Any) -> bool:
     frames = _read(graph, node)
-    if frames is None or frames.shape[2] != 1:
+    if frames is None or frames.shape[2] != 1 or isinstance(frames.window, str):
         return False
     batch, length, _ = frames.shape
     kept, filters = _filters(frames.size, frames.size, attributes(node).get("onesided", 1))
@@ -138,7 +144,10 @@ def _stft(graph: Graph, node: Any) -> bool:
     batch, _, parts = frames.shape
     count, size = frames.count, frames.size
     value = _frames(graph, node, frames)
-    if frames.window is not None:
+    if isinstance(frames.window, str):
+        column = graph.add("Reshape", (frames.window, np.array([size, 1])), node)
+        value = graph.add("Mul", (value, column), node)
+    elif frames.window is not None:
         value = graph.add("Mul", (value, frames.window.reshape(size, 1)), node)
     onesided = bool(attributes(node).get("onesided", 1))
     value = _transform(graph, node, value, (batch * count, size, parts), (batch, count), onesided)

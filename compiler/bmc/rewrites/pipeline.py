@@ -13,6 +13,7 @@ from bmc.rewrites.iree import (
     result_views,
     rounded_products,
     scalar_operands,
+    shared_splats,
     soft_fma,
     soft_halves,
     strided_gathers,
@@ -152,6 +153,13 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         copied_paddings.apply,
         own_kernels.applies,
         faster=True,
+    ),
+    Rewrite(
+        "shared_splats",
+        phases.FLOW,
+        "Tensors that are filled with the same 64 bits and then written stay apart.",
+        "Once fills are apart from kernels, and before IREE takes equal ones for one value.",
+        shared_splats.apply,
     ),
     Rewrite(
         "rounding",
