@@ -1,9 +1,9 @@
-"""Reductions of PyTorch over indices, segments and equal elements, because torch-mlir has nothing for most of them."""
+"""Reductions of PyTorch over indices, segments, equal elements and windows that torch-mlir lacks or gets wrong."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -13,6 +13,7 @@ def table() -> dict[Any, Callable[..., Any]]:
 
     aten = torch.ops.aten
     return {
+        aten.avg_pool3d.default: _avg_pool3d,
         aten.index_reduce.default: _index_reduce,
         aten.mode.default: _mode,
         aten.put.default: _put,
@@ -21,6 +22,25 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.scatter_add.default: _scatter_add,
         aten.segment_reduce.default: _segment_reduce,
     }
+
+
+def _avg_pool3d(
+    x: Any,
+    kernel: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    """Multiplies a mean, because torch-mlir leaves out the divisor."""
+    import torch
+
+    if not divisor_override or ceil_mode:
+        return NotImplemented
+    mean = torch.ops.aten.avg_pool3d(x, kernel, stride, padding)
+    count = math.prod(kernel) if len(kernel) == 3 else kernel[0] ** 3
+    return mean * (count / divisor_override)
 
 
 def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
