@@ -44,6 +44,7 @@ def table() -> dict[Any, Callable[..., Any]]:
         **get_decomposition_table(),
         **own,
         aten.addbmm.default: _addbmm,
+        aten.as_strided.default: _as_strided,
         aten.as_strided_scatter.default: _as_strided_scatter,
         aten.angle.default: _angle,
         aten.block_diag.default: _block_diag,
@@ -284,6 +285,15 @@ def _gcd(x: Any, y: Any) -> Any:
         rest = torch.fmod(x, torch.where(is_done, 1, y))
         x, y = torch.where(is_done, x, y), torch.where(is_done, 0, rest)
     return x
+
+
+def _as_strided(
+    x: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Any:
+    """Reads a single number, over which torch-mlir crashes."""
+    if x.ndim and size:
+        return NotImplemented
+    return x.reshape(-1)[storage_offset or 0].expand(size)
 
 
 def _hypot(x: Any, y: Any) -> Any:

@@ -14,6 +14,7 @@ def table() -> dict[Any, Callable[..., Any]]:
     aten = torch.ops.aten
     return {
         aten.avg_pool3d.default: _avg_pool3d,
+        aten.cumsum.default: _cumsum,
         aten.index_reduce.default: _index_reduce,
         aten.mode.default: _mode,
         aten.put.default: _put,
@@ -41,6 +42,15 @@ def _avg_pool3d(
     mean = torch.ops.aten.avg_pool3d(x, kernel, stride, padding)
     count = math.prod(kernel) if len(kernel) == 3 else kernel[0] ** 3
     return mean * (count / divisor_override)
+
+
+def _cumsum(x: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Adds in 64 bits, because torch-mlir crashes over narrower sums."""
+    import torch
+
+    if dtype is None or dtype.is_floating_point or dtype == torch.int64:
+        return NotImplemented
+    return x.to(torch.int64).cumsum(dim).to(dtype)
 
 
 def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
