@@ -81,7 +81,11 @@ def _read(graph: Graph, node: Any) -> _Frames | None:
     if count < 1 or hop < 1:
         return None
     return _Frames(
-        (shape[0], shape[1], parts), count, hop, size, window if windows is None else windows
+        (shape[0], shape[1], parts),
+        count,
+        hop,
+        size,
+        (window or None) if windows is None else windows,
     )
 
 
