@@ -150,6 +150,7 @@ def _reductions(x, i, mask):
         x.index_reduce(0, i, x, "prod"), flags.scatter_add(0, i.expand(6, 6).mT, flags),
         x.scatter(0, i.expand(2, 6), x, reduce="add"), x.put(i - 6, x[1], True), *i.mode(), *bytes_.mode(0),
         torch.segment_reduce(x, "mean", lengths=i), bytes_.cumsum(1, dtype=torch.int8), x[0, 0].clone().resize_([]),
+        f.embedding_bag(i, x.mT, torch.tensor([0, 2]), mode="sum", per_sample_weights=x[0]),
         torch.segment_reduce(x, "max", offsets=i.sort().values, initial=0.5),
         x.angle(), i.isfinite(), x[0, 0].gather(0, i * 0), x.bfloat16().sort().values.float(),
         f.interpolate(x[None, None], (3, 8), mode="bilinear", antialias=True),

@@ -15,6 +15,7 @@ def table() -> dict[Any, Callable[..., Any]]:
     return {
         aten.avg_pool3d.default: _avg_pool3d,
         aten.cumsum.default: _cumsum,
+        aten.embedding_bag.padding_idx: _embedding_bag,
         aten.index_reduce.default: _index_reduce,
         aten.mode.default: _mode,
         aten.put.default: _put,
@@ -51,6 +52,35 @@ def _cumsum(x: Any, dim: int, *, dtype: Any = None) -> Any:
     if dtype is None or dtype.is_floating_point or dtype == torch.int64:
         return NotImplemented
     return x.to(torch.int64).cumsum(dim).to(dtype)
+
+
+def _embedding_bag(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
+    """Adds rows that have weights, which torch-mlir leaves out; other results are of use for gradients alone."""
+    import torch
+
+    if per_sample_weights is None:
+        return NotImplemented
+    rows = weight[indices] * per_sample_weights.unsqueeze(1)
+    places = torch.arange(len(indices))
+    end = torch.full((1,), len(indices))
+    first = offsets[:-1] if include_last_offset else offsets
+    last = offsets[1:] if include_last_offset else torch.cat((offsets[1:], end.to(offsets.dtype)))
+    inside = (places >= first.unsqueeze(1)) & (places < last.unsqueeze(1))
+    if padding_idx is not None:
+        inside = inside & (indices != padding_idx)
+    total = torch.where(inside.unsqueeze(2), rows, 0).sum(1)
+    none = indices.new_zeros(0)
+    return total, none, none, none
 
 
 def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
