@@ -37,8 +37,8 @@ def _bits(op: ir_util.Op) -> int | None:
     value = ir_util.definition(op.operands[0])
     if not isinstance(element, (ir.F64Type, ir.IntegerType)) or element.width != _WIDE:
         return None
-    if value is None or value.name != "arith.constant":
-        return None
+    if value is None or value.name != "arith.constant" or len(op.operands) > 1:
+        return None  # Sizes that are not known are refused later.
     attribute = value.attributes["value"]
     if isinstance(attribute, ir.FloatAttr):
         return int(np.float64(attribute.value).view(np.uint64))
