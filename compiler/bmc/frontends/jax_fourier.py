@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bmc.dtype import Array
+from bmc.frontends import fourier
 
 
 def fft(x: Any, *, fft_type: Any, fft_lengths: tuple[int, ...]) -> Any:
@@ -55,14 +56,20 @@ def _along(x: Any, axis: int, size: int, sign: int) -> Any:
     parts = jnp.stack((jnp.real(moved), jnp.imag(moved)), -1).reshape(-1, first, second, 2)
     dtype = parts.dtype
     # n = second * n1 + n2 and k = k1 + first * k2.
-    parts = _product(parts.transpose(0, 2, 3, 1), _roots(first, first, first, sign), dtype)
-    turn = _roots(size, second, first, sign)
+    parts = _product(
+        parts.transpose(0, 2, 3, 1),
+        fourier.roots(first, np.arange(first), np.arange(first), sign),
+        dtype,
+    )
+    turn = fourier.roots(size, np.arange(second), np.arange(first), sign)
     real, imaginary = parts[..., 0, :], parts[..., 1, :]
     cosine, sine = (jnp.asarray(each, dtype) for each in (turn.real, turn.imag))
     parts = jnp.stack(
         (real * cosine - imaginary * sine, real * sine + imaginary * cosine), 1
     )  # [rows, 2, n2, k1]
-    matrix = _roots(second, second, second, sign) / (size if sign > 0 else 1)
+    matrix = fourier.roots(second, np.arange(second), np.arange(second), sign) / (
+        size if sign > 0 else 1
+    )
     parts = _product(parts.transpose(0, 3, 1, 2), matrix, dtype)
     # [rows, k1, 2, k2] -> [rows, k2, k1]
     parts = parts.transpose(0, 3, 1, 2)
@@ -76,14 +83,8 @@ def _product(parts: Any, matrix: Array, dtype: Any) -> Any:
     from jax import numpy as jnp
 
     rows, columns, _, size = parts.shape
-    real = np.block([[matrix.real, matrix.imag], [-matrix.imag, matrix.real]])
     flat = parts.reshape(rows * columns, 2 * size)
-    made = jnp.matmul(flat, jnp.asarray(real, dtype), precision=lax.Precision.HIGHEST)
+    made = jnp.matmul(
+        flat, jnp.asarray(fourier.as_real(matrix), dtype), precision=lax.Precision.HIGHEST
+    )
     return made.reshape(rows, columns, 2, matrix.shape[1])
-
-
-def _roots(size: int, count: int, others: int, sign: int) -> Array:
-    """Returns exp(sign 2 pi i n k / size), [n, k]; the product is reduced first, which keeps it exact."""
-    angle = 2 * np.pi * (np.outer(np.arange(count), np.arange(others)) % size) / size
-    roots: Array = np.cos(angle) + sign * 1j * np.sin(angle)
-    return roots

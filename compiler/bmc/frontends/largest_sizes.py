@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from bmc import spec
@@ -23,6 +24,15 @@ def judged(model: spec.ModelSpec, outputs: int, names: tuple[str, ...]) -> spec.
         tolerance=(*each, *(spec.Exact() for _ in counts)) if len(each) == outputs else each,
         output_names=(*own, *counts) if len(own) == outputs else own,
     )
+
+
+def free(wanted: str, taken: Collection[str]) -> str:
+    """Returns a name, with a number behind it if it is taken."""
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
 
 
 def note(output: str, size: int, axis: int, count: str) -> str:

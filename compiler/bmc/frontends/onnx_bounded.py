@@ -46,13 +46,11 @@ def lower(model: Any) -> dict[str, Rows]:
 
 
 def _compress(graph: Graph, node: Any) -> dict[str, Rows] | None:
-    shape, flags = graph.shape(node.input[0]), graph.shape(node.input[1])
-    if not shape or not flags:
+    flags, cut = graph.shape(node.input[1]), _along(graph, node)
+    if not flags or cut is None:
         return None
-    value, axis = node.input[0], attributes(node).get("axis")
-    if axis is None:
-        value, shape, axis = _flat(graph, node, value), (int(np.prod(shape)),), 0
-    keep, axis, size = node.input[1], axis % len(shape), min(flags[0], shape[axis])
+    value, shape, axis = cut
+    keep, size = node.input[1], min(flags[0], shape[axis])
     if size < flags[0]:
         keep = graph.add("Slice", (keep, np.array([0]), np.array([size])), node)
     order, count = _first(graph, node, keep, size)
@@ -78,13 +76,10 @@ def _unique(graph: Graph, node: Any) -> dict[str, Rows] | None:
     """Compares all pairs: an element is new if no earlier one equals it, and its place is how many new ones precede."""
     from onnx import helper
 
-    given, shape = attributes(node), graph.shape(node.input[0])
-    if not shape:
+    cut = _along(graph, node)
+    if cut is None:
         return None
-    value, axis = node.input[0], given.get("axis")
-    if axis is None:
-        value, shape, axis = _flat(graph, node, value), (int(np.prod(shape)),), 0
-    axis %= len(shape)
+    value, shape, axis = cut
     size = shape[axis]
     width = int(np.prod(shape)) // max(size, 1)
     if not 0 < size * size * width <= _MOST_PAIRS:
@@ -102,7 +97,7 @@ def _unique(graph: Graph, node: Any) -> dict[str, Rows] | None:
     first = graph.add("ReduceMin", (first, np.array([1])), node, keepdims=0)
     is_new = graph.add("Equal", (first, steps), node)
     order_of_new = None
-    if given.get("sorted", 1):
+    if attributes(node).get("sorted", 1):
         precede = graph.add("Cast", (graph.add("And", (less, is_new), node),), node, to=_INT64)
         order_of_new = graph.add("ReduceSum", (precede, np.array([1])), node, keepdims=0)
     places, count = _places(graph, node, is_new, size, order_of_new)
@@ -115,8 +110,7 @@ def _unique(graph: Graph, node: Any) -> dict[str, Rows] | None:
         graph.add("Gather", (places, first), node, axis=0),
         graph.add("Gather", (counts, where), node),
     )
-    outputs = [*node.output, *[""] * 4]
-    for result, name in zip(made, outputs, strict=False):
+    for result, name in zip(made, node.output, strict=False):
         if name:
             graph.nodes.append(helper.make_node("Identity", [result], [name]))
     axes = (axis, 0, None, 0)  # The inverse has a place for each element.
@@ -159,6 +153,19 @@ def _suppressed(graph: Graph, node: Any) -> dict[str, Rows] | None:
     columns = [graph.add("Unsqueeze", (each, np.array([1])), node) for each in (batch, kind, box)]
     graph.rename(graph.add("Concat", columns, node, axis=1), node.output[0])
     return {node.output[0]: Rows(0, count)}
+
+
+def _along(graph: Graph, node: Any) -> tuple[str, tuple[int, ...], int] | None:
+    """Returns the first input, its shape and the axis of a node, which counts through all elements if it names none.
+
+    None if the shape is not known, or has no such axis.
+    """
+    shape, axis = graph.shape(node.input[0]), attributes(node).get("axis")
+    if not shape or not -len(shape) <= (axis or 0) < len(shape):
+        return None
+    if axis is None:
+        return _flat(graph, node, node.input[0]), (int(np.prod(shape)),), 0
+    return node.input[0], shape, axis % len(shape)
 
 
 def _flat(graph: Graph, node: Any, value: str) -> str:

@@ -26,10 +26,13 @@ def selected(graph: Graph, node: Any) -> tuple[str, tuple[int, int, int]] | None
     """
     boxes, scores, most, overlap, least = [*node.input, *[""] * 3][:5]
     shape = graph.shape(scores)
-    if not shape or graph.shape(boxes) is None or not most:
+    limit = graph.constant(most) if most else None
+    # onnxruntime says later what is wrong with a model that has other ranks.
+    if not most or shape is None or len(shape) != 3 or len(graph.shape(boxes) or ()) != 3:
+        return None
+    if limit is not None and limit.size != 1:
         return None
     batch, classes, count = shape
-    limit = graph.constant(most)
     most_boxes = count if limit is None else min(int(limit.reshape(-1)[0]), count)
     if most_boxes < 1 or not batch * classes:
         return None

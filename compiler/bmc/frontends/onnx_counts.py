@@ -60,11 +60,13 @@ def pad(model: Any, static: Any) -> bool:
         name, row, shape = output.name, rows[output.name], graph.shape(output.name)
         if shape is None:
             return False
-        inner = _new(f"{name}_found", taken)
+        inner = largest_sizes.free(f"{name}_found", taken)
+        taken.add(inner)
         for node in model.graph.node:
             onnx_graph.rename(node, {name: inner})
         if row.count not in counts:
-            counts[row.count] = _new(f"{name}_count", taken)
+            counts[row.count] = largest_sizes.free(f"{name}_count", taken)
+            taken.add(counts[row.count])
             model.graph.node.extend(_counting(inner, row.axis, counts[row.count]))
         each = Padded(name, inner, row.axis, shape[row.axis], counts[row.count])
         model.graph.node.extend(_padding(each, shape, graph.dtype(name)))
@@ -78,13 +80,14 @@ def pad(model: Any, static: Any) -> bool:
 def padded(model: Any) -> tuple[Padded, ...]:
     """Returns the outputs of a ModelProto that pad() changed."""
     makers = {output: node for node in model.graph.node for output in node.output}
+    # Which onnxruntime makes initializers when it folds.
+    constants = onnx_graph.constants(model.graph)
     last = [n for n in model.graph.node if n.name.startswith(_PAD) and n.doc_string]
     found = []
     for node in last:
-        joined, places = (makers[name] for name in node.input)
-        axis, size = int(attributes(node)["axis"]), attributes(places)["value"].dims[0]
-        inner, name = joined.input[0], node.output[0]
-        found.append(Padded(name, inner, axis, size, node.doc_string))
+        joined, places = node.input
+        axis, size = int(attributes(node)["axis"]), constants[places].dims[0]
+        found.append(Padded(node.output[0], makers[joined].input[0], axis, size, node.doc_string))
     return tuple(found)
 
 
@@ -174,12 +177,3 @@ def _node(kind: str, inputs: list[str], output: str, **given: Any) -> Any:
     from onnx import helper
 
     return helper.make_node(kind, inputs, [output], name=f"{_PAD}{output}", **given)
-
-
-def _new(wanted: str, taken: set[str]) -> str:
-    name, number = wanted, 1
-    while name in taken:
-        number += 1
-        name = f"{wanted}_{number}"
-    taken.add(name)
-    return name

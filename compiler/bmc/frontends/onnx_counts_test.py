@@ -11,7 +11,8 @@ import onnx
 import support
 from onnx import TensorProto, helper, numpy_helper
 
-from bmc.frontends import onnx_static
+from bmc import golden
+from bmc.frontends import onnx_bounded, onnx_file, onnx_static
 
 _F32, _I64, _BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 # Boxes that overlap, many of one size, equal scores; the second case finds other numbers of everything.
@@ -119,6 +120,32 @@ class CountsTest(support.ModelFileTest):
         with mock.patch.object(onnx_static, "with_counts", side_effect=lambda file, _: file):
             model = _model([compress], {"some": _F32})
             self.rejects("dynamic-shape", "output some", data=model, cases=_CASES)
+
+    def test_what_onnxruntime_would_refuse_stays(self) -> None:
+        make = helper.make_node
+        suppress = ["boxes", "scores", "none", "overlap", "least"]
+        found = make("NonZero", ["flags"], ["found"])
+        for nodes in (
+            [make("NonMaxSuppression", ["boxes", "x", "most"], ["y"])],
+            [make("NonMaxSuppression", suppress, ["y"])],
+            [make("Compress", ["x", "flags"], ["y"], axis=9)],
+            [found, make("Transpose", ["found"], ["y"], perm=[0, 0])],
+            [make("Own", ["x"], ["z"], domain="own"), found, make("Gather", ["z", "found"], ["y"])],
+        ):
+            model = _model(nodes, {"y": _F32})
+            model.opset_import.add(domain="own", version=1)
+            file = onnx_file.parse(model.SerializeToString(), "model.onnx")
+            counted = onnx_static.with_counts(file, golden.fix(file.inputs, None))
+            self.assertEqual(counted.output_names, ("y",), nodes)
+
+    def test_onnxruntime_may_fold_the_padding(self) -> None:
+        file = onnx_file.parse(_found().SerializeToString(), "model.onnx")
+        inputs = golden.fix(file.inputs, None)
+        counted = onnx_static.with_counts(file, inputs)
+        self.assertEqual(len(counted.output_names), len(file.output_names) + 6)
+        made = onnx_static.make(counted, inputs, (), fold=True)
+        kinds = {node.op_type for node in made.graph.node}
+        self.assertFalse(kinds & onnx_bounded.MAKERS.keys())
 
 
 if __name__ == "__main__":

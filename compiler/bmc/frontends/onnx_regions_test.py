@@ -105,6 +105,13 @@ class RegionsTest(support.ModelFileTest):
         with mock.patch.object(onnx_static, "LOWER", lower):
             self.rejects("op-rejected", "'Loop'", data=_model(3), cases=_CASES)
 
+    def test_a_loop_with_too_many_outputs_stays(self) -> None:
+        model = _model(3)
+        model.graph.node[0].output.append("more")
+        before = model.SerializeToString()
+        self.assertFalse(onnx_stacks.apply(model))
+        self.assertEqual(model.SerializeToString(), before)
+
     def test_a_loop_that_may_end_earlier_stays(self) -> None:
         self.rejects("op-rejected", "'Loop'", data=_model(3, goes_on="ends"), cases=_CASES)
 

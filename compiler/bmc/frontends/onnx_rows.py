@@ -48,6 +48,8 @@ def follow(graph: Graph, rows: Mapping[str, Rows]) -> dict[str, Rows] | None:
         given = [name for name in node.input if name in found]
         if not given:
             continue
+        if any(graph.shape(name) is None for name in (*node.input, *node.output) if name):
+            return None
         counts = {found[name].count for name in given}
         axes = {place: found[name].axis for place, name in enumerate(node.input) if name in found}
         axis = _axis(graph, node, axes) if len(counts) == 1 else None

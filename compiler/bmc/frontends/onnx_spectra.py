@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from bmc.dtype import Array
+from bmc.frontends import fourier
 from bmc.frontends.onnx_graph import Graph, attributes
 
 # With more parts, frames are gathered element by element.
@@ -137,7 +138,7 @@ def _join(graph: Graph, node: Any, value: str, others: tuple[int, ...], kept: in
 def _filters(size: int, taken: int, onesided: int) -> tuple[int, Array]:
     """Returns a number of frequencies, and the real and imaginary parts that multiply the first `taken` elements."""
     kept = size // 2 + 1 if onesided else size
-    roots = _roots(size, np.arange(kept), np.arange(taken), -1)
+    roots = fourier.roots(size, np.arange(kept), np.arange(taken), -1)
     return kept, np.concatenate((roots.real, roots.imag))
 
 
@@ -272,18 +273,22 @@ def _transform(
     value = graph.add("Transpose", (value,), node, perm=[0, 2, 3, 1])
     value = graph.add("Reshape", (value, np.array([rows, second, parts * first])), node)
     dtype = graph.dtype(node.input[0])
-    matrix = _roots(first, np.arange(first), np.arange(first), sign)
-    value = graph.add("MatMul", (value, _real(matrix)[: parts * first].astype(dtype)), node)
+    matrix = fourier.roots(first, np.arange(first), np.arange(first), sign)
+    value = graph.add(
+        "MatMul", (value, fourier.as_real(matrix)[: parts * first].astype(dtype)), node
+    )
     if first > 1:
-        value = _turned(graph, node, value, _roots(size, np.arange(second), np.arange(first), sign))
+        value = _turned(
+            graph, node, value, fourier.roots(size, np.arange(second), np.arange(first), sign)
+        )
     # [rows, n2, (2, k1)] -> [rows, k1, (2, n2)]
     value = graph.add("Reshape", (value, np.array([rows, second, 2, first])), node)
     value = graph.add("Transpose", (value,), node, perm=[0, 3, 2, 1])
     value = graph.add("Reshape", (value, np.array([rows, first, 2 * second])), node)
-    matrix = _roots(second, np.arange(second), np.arange(kept), sign)
+    matrix = fourier.roots(second, np.arange(second), np.arange(kept), sign)
     if inverse:
         matrix = matrix / size
-    value = graph.add("MatMul", (value, _real(matrix).astype(dtype)), node)
+    value = graph.add("MatMul", (value, fourier.as_real(matrix).astype(dtype)), node)
     # [rows, k1, (2, k2)] -> [rows, (k2, k1), 2]
     value = graph.add("Reshape", (value, np.array([rows, first, 2, kept])), node)
     value = graph.add("Transpose", (value,), node, perm=[0, 3, 1, 2])
@@ -309,15 +314,3 @@ def _turned(graph: Graph, node: Any, value: str, by: Array) -> str:
         products = [graph.add("Mul", (h, f), node) for h, f in zip(halves, factors, strict=True)]
         made.append(graph.add(op, products, node))
     return graph.add("Concat", made, node, axis=2)
-
-
-def _roots(size: int, n: Array, k: Array, sign: int) -> Array:
-    """Returns exp(sign 2 pi i n k / size), [n, k]; the product is reduced first, which keeps it exact."""
-    angle = 2 * np.pi * (np.outer(n, k) % size) / size
-    roots: Array = np.cos(angle) + sign * 1j * np.sin(angle)
-    return roots
-
-
-def _real(matrix: Array) -> Array:
-    """Returns the matrix [(2, n), (2, k)] that multiplies real and imaginary parts in a row by a complex one."""
-    return np.block([[matrix.real, matrix.imag], [-matrix.imag, matrix.real]])

@@ -29,8 +29,9 @@ def _carry(graph: Graph, node: Any) -> bool:
 
     body, states = attributes(node)["body"], len(node.input) - 2
     trips = graph.constant(node.input[0]) if node.input[0] else None
-    stacked = list(zip(body.output[1 + states :], node.output[states:], strict=True))
-    if not stacked or trips is None or not _goes_on(graph, node, body):
+    stacked = list(zip(body.output[1 + states :], node.output[states:], strict=False))
+    is_whole = len(body.output) == 1 + len(node.output)
+    if not stacked or not is_whole or trips is None or not _goes_on(graph, node, body):
         return False
     count = int(trips.reshape(-1)[0])
     inner = Graph(body, graph)

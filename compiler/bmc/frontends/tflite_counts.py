@@ -43,10 +43,7 @@ def names(model: Any, outputs: Sequence[str]) -> tuple[str, ...]:
     """Returns the names of a model's own outputs with those of the counts behind them."""
     made = [*outputs]
     for place in found(model):
-        number, wanted = 1, f"{outputs[place]}_count"
-        while (name := wanted if number == 1 else f"{wanted}_{number}") in made:
-            number += 1
-        made.append(name)
+        made.append(largest_sizes.free(f"{outputs[place]}_count", made))
     return tuple(made)
 
 

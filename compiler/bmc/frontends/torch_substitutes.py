@@ -21,10 +21,10 @@
 - It rounds half floats to decimals by way of products that overflow.
 - A place of a grid that is no number is the first one in PyTorch, where places beyond the image are moved into it.
 - A randomized leaky ReLU draws random numbers in training only. Otherwise it has their mean.
-- torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
-  divides integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, torch_adaptive.py pools uneven
-  windows, torch_scalars.py gives tensors a dimension, torch_medians.py sorts for
-  medians, and torch_bytes.py changes what else crashes it for bytes.
+- torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py divides
+  integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, torch_adaptive.py pools uneven windows,
+  torch_scalars.py gives tensors a dimension, torch_medians.py sorts for medians, and torch_bytes.py changes what else
+  crashes it for bytes.
 """
 
 from __future__ import annotations
