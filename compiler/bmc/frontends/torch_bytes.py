@@ -4,6 +4,7 @@
   lowest bits are the same.
 - Truth values beside bytes become bytes.
 - A float becomes an unsigned byte by way of an integer, because the largest signed byte is 127.
+- Bytes that the model returns whatever its inputs are: torch-mlir takes constants of unsigned ones for signed ones.
 - A power of integers that is a float is one of floats. A power by a small integer is products.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from bmc.frontends import torch_places
 from bmc.frontends.torch_windows import call
 
 # Ops of two tensors, whose elements become of one type.
@@ -56,6 +58,25 @@ def apply(program: Any) -> None:
             node.args = tuple(_of_one_type(program.graph, node, node.args))
         elif node.target is aten.pow.Tensor_Scalar:
             _power(program.graph, node)
+    _returned_constants(program)
+
+
+def _returned_constants(program: Any) -> None:
+    import torch
+
+    aten, graph = torch.ops.aten, program.graph
+    given = {node for node in graph.nodes if node.name in program.graph_signature.user_inputs}
+    for node in graph.nodes:
+        reads = given.intersection(node.all_input_nodes)
+        if reads and not torch_places.op_name(node.target).endswith("_like"):
+            given.add(node)
+    end = graph.output_node()
+    for node in end.all_input_nodes:
+        if node not in given and node.meta["val"].dtype == torch.uint8:
+            whole = call(graph, end, aten.to.dtype, (node, torch.int32))
+            # torch-mlir would make a constant of a conversion alone.
+            low = call(graph, end, aten.bitwise_and.Scalar, (whole, 255))
+            end.replace_input_with(node, call(graph, end, aten.to.dtype, (low, torch.uint8)))
 
 
 def widen(graph: Any, node: Any) -> None:

@@ -75,6 +75,11 @@ def truths():
     return _spec(lambda x: (*compute(x), *compute(x.to(torch.int8))), _BYTES)
 
 
+def constants():
+    full = torch.full((3,), 200, dtype=torch.uint8)
+    return _spec(lambda x: (full.clone(), torch.full_like(x, 7), x[:0], full[0].clone(), x.T), _BYTES[0])
+
+
 def roots():
     made = Model(lambda x: (x**0.5, x**1.5, x.to(torch.int32) ** 0.5))
     return spec.ModelSpec(made, ((_BYTES,),), (spec.Tolerance(1e-5, 1e-5),) * 3)
@@ -90,6 +95,7 @@ class TorchBytesTest(support.FolderTest):
 
     def test_they_are_right(self) -> None:
         for factory in (
+            "constants",
             "products",
             "signed_products",
             "rows",
@@ -117,7 +123,8 @@ class TorchBytesTest(support.FolderTest):
                 alone = functools.partial(self.load_alone, factory)
                 self.refuses("crashed", said, call=functools.partial(guard.run, alone))
         with mock.patch("bmc.frontends.torch_bytes.apply"):
-            self.refuses("op-rejected", call=functools.partial(self.load, "powers"))
+            for factory in ("powers", "constants"):
+                self.refuses("op-rejected", call=functools.partial(self.load, factory))
 
     def load_alone(self, factory: str) -> int:
         """For a process that was forked: the threads of PyTorch are not in it, and PyTorch would wait for them."""

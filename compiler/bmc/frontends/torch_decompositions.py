@@ -14,6 +14,7 @@ from typing import Any
 from bmc.frontends import (
     torch_complex,
     torch_fourier,
+    torch_integer_pools,
     torch_linear,
     torch_losses,
     torch_reductions,
@@ -73,6 +74,7 @@ def table() -> dict[Any, Callable[..., Any]]:
         **torch_complex.table(),
         **torch_special.table(),
         **torch_fourier.table(),
+        **torch_integer_pools.table(),
         **torch_linear.table(),
         **torch_losses.table(),
         **torch_reductions.table(),

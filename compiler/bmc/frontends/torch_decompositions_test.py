@@ -102,6 +102,7 @@ def _transforms(x):
         f.hfft(x[:, :9]), f.irfftn(x[:, :14], (2, 25)), f.ihfft(x).imag, f.fftshift(x),
         f.rfft(x, norm="ortho").abs(), f.fft(x, 14).angle().cos(), f.fft(x, 14).exp().real,
         torch.stft(x, 16, 4, window=window, return_complex=True).abs(),
+        torch.stft(x, 16, 5, 12, return_complex=False),
         torch.view_as_real(f.rfft2(x) / (1 + 2j)), *_complex(f.fft(x[:, :9]), x[:, :9]),
     )
 

@@ -5,6 +5,7 @@ It also divides by a negative number for the variance of no elements, which is n
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from bmc.frontends.torch_windows import arguments
@@ -21,7 +22,7 @@ def apply(program: Any) -> None:
             continue
         value = node.meta.get("val")
         packet: Any = getattr(node.target, "overloadpacket", None)
-        if _is_empty(value):
+        if _is_empty(value) and not _is_token(node):
             node.target, node.args = torch.ops.aten.full.default, (list(value.shape), 0)
             node.kwargs = {"dtype": value.dtype, "device": value.device}
         elif getattr(packet, "__name__", "") in _DEVIATIONS and _is_empty(node.args[0].meta["val"]):
@@ -30,6 +31,16 @@ def apply(program: Any) -> None:
             node.kwargs = {"correction": 0, "keepdim": given.get("keepdim", False)}
     program.graph.eliminate_dead_code()
     program.graph_module.recompile()
+
+
+def _is_token(node: Any) -> bool:
+    """Whether a node is the order of ops with side effects, which torch.export writes as a tensor."""
+    import torch
+
+    return bool(
+        node.target is operator.getitem
+        and node.args[0].target is torch.ops.higher_order.with_effects
+    )
 
 
 def _is_empty(value: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -23,6 +22,7 @@ from bmc.frontends import (
     torch_decompositions,
     torch_places,
     torch_pools,
+    torch_rejections,
     torch_substitutes,
     torch_tensors,
     torch_unsigned,
@@ -31,9 +31,6 @@ from bmc.frontends import (
 
 # Arguments with the fraction of values that an op drops.
 _CHANCES = ("p", "dropout", "dropout_p")
-_OP = re.compile(r"'torch\.operator'.*?name = \"([^\"]+)\"|'([a-z]+\.[\w.]+)'")
-# Ops that make arguments of other ops; users do not write them. An error names the op that reads them.
-_ARGUMENTS = ("torch.constant.", "torch.prim.", "torch.vtensor.literal")
 _STABLEHLO, _LINALG = "stablehlo", "linalg-on-tensors"
 _TRACE_HINT = "a model must be traceable with fixed shapes, without branches on tensor values"
 _LOOP_DIFFERS = "Expected carried_inputs and body_output to have same metadata"
@@ -146,8 +143,9 @@ def export(
         except Exception as error:
             kept = _keep_reproducer(left, reproducer)
             if diagnostics:
-                raise _lowering_rejected(*diagnostics[0], imported, kept, program) from error
-            raise _node_rejected(program, error) from error
+                ops = _walk(imported) if imported is not None else []
+                raise torch_rejections.of_lowering(*diagnostics[0], ops, kept, program) from error
+            raise torch_rejections.of_import(program, error) from error
     _refuse_endless(imported)
     with output.open("wb") as file:
         imported.write_bytecode(file)
@@ -348,49 +346,3 @@ def _keep_reproducer(left: Path, folder: Path) -> Path | None:
     kept = folder / "torch.mlir"
     kept.write_bytes(left.read_bytes())
     return kept
-
-
-def _lowering_rejected(
-    location: str, message: str, module: Any, reproducer: Path | None, program: Any
-) -> BmcError:
-    """Returns the error for an op that torch-mlir imported into `module` (or None) but cannot lower."""
-    found = _OP.search(message)
-    op = (found[1] or found[2]) if found else ""
-    if op.startswith(_ARGUMENTS) and module is not None:
-        readers = [o for o in _walk(module) if o.name.startswith("torch.")]
-        readers = [o for o in readers if not o.name.startswith(_ARGUMENTS)]
-        if readers:
-            op, location, message = readers[0].name, str(readers[0].location), ""
-    op = op.removeprefix("torch.")
-    for node in program.graph.nodes if op else ():
-        if f"{node.target}.".startswith(f"{op}."):
-            op = torch_places.written(node)
-            break
-    what = f"cannot lower op '{op}'" if op else "rejects the model"
-    reason = re.split(r': [%"]', message, maxsplit=1)[0].partition("\n")[0][:200]
-    if reason and not reason.startswith("failed to legalize"):
-        what += f": {reason}"
-    hint = "rewrite that part of the model with other ops"
-    return BmcError(
-        "op-rejected",
-        f"torch-mlir {what}",
-        where=torch_places.line_of_location(location),
-        hint=f"{hint}; reproducer: {reproducer}" if reproducer else hint,
-    )
-
-
-def _node_rejected(program: Any, error: Exception) -> BmcError:
-    """Returns the error for an op that torch-mlir cannot import; the message's text identifies the op."""
-    text = factory.first_line(error)
-    for node in program.graph.nodes:
-        name = getattr(node.target, "__name__", "")
-        if node.op == "call_function" and name and name in text:
-            # A wrapper for an op with side effects has that op as an argument.
-            ops = [a for a in (node.target, *node.args) if hasattr(a, "overloadpacket")]
-            return BmcError(
-                "op-rejected",
-                f"torch-mlir cannot import op '{ops[0] if ops else name}': {text}",
-                where=torch_places.line_of_trace(node.meta.get("stack_trace") or ""),
-                hint="rewrite that part of the model with other ops",
-            )
-    return BmcError("op-rejected", f"torch-mlir rejects the model: {text}")

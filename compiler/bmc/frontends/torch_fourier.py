@@ -33,7 +33,34 @@ def table() -> dict[Any, Callable[..., Any]]:
         found[getattr(aten, f"fft_{name}").default] = functools.partial(_one, of)
         found[getattr(aten, f"fft_{name}2").default] = functools.partial(_two, of)
         found[getattr(aten, f"fft_{name}n").default] = of
-    return found
+    return {**found, aten.stft.default: _stft}
+
+
+def _stft(
+    x: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None,
+    normalized: bool = False, onesided: bool | None = None, return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Any:  # fmt: skip
+    """Returns spectra of real numbers, whose padding is done; torch-mlir has those with a window and complex ones.
+
+    Args:
+      x: [batch,] samples.
+      window: `win_length` factors, 1 if it is None.
+      others: as in torch.stft.
+    """
+    import torch
+
+    if x.is_complex() or window is not None and (return_complex or window.is_complex()):
+        return NotImplemented
+    length = n_fft if win_length is None else win_length
+    before = (n_fft - length) // 2
+    factors = x.new_ones(length) if window is None else window
+    factors = torch.nn.functional.pad(factors, (before, n_fft - length - before))
+    frames = x.unfold(-1, n_fft, n_fft // 4 if hop_length is None else hop_length) * factors
+    norm = "ortho" if normalized else "backward"
+    half = onesided is None or onesided
+    found = (torch.fft.rfft if half else torch.fft.fft)(frames, norm=norm).transpose(-1, -2)
+    return found if return_complex else torch.view_as_real(found)
 
 
 def _one(of: Any, x: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:

@@ -40,6 +40,7 @@ def table() -> dict[Any, Callable[..., Any]]:
         aten.linalg_solve.default: _solve,
         aten.linalg_inv_ex.default: _inv_ex,
         aten.linalg_inv.default: _inverse,
+        aten.linalg_tensorinv.default: _tensor_inverse,
         aten.inverse.default: _inverse,
         aten.linalg_matrix_exp.default: _matrix_exp,
         aten._linalg_det.default: _det,
@@ -86,9 +87,12 @@ def _no_error(x: Any) -> Any:
 
 
 def _cholesky_ex(x: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    if not fits(x):
-        return NotImplemented
-    return _cholesky(x, upper), _no_error(x)
+    import torch
+
+    if 0 in x.shape:
+        return torch.zeros_like(x), _no_error(x)
+    found = _cholesky(x, upper)
+    return found if found is NotImplemented else (found, _no_error(x))
 
 
 def _cholesky_solve(b: Any, factor: Any, upper: bool = False) -> Any:
@@ -274,6 +278,10 @@ def _ordered(x: Any, order: Any) -> Any:
 
 
 def _inv_ex(x: Any, *, check_errors: bool = False) -> Any:
+    import torch
+
+    if 0 in x.shape:
+        return torch.zeros_like(x), _no_error(x)
     found = _inverse(x)
     return found if found is NotImplemented else (found, _no_error(x))
 
@@ -283,6 +291,12 @@ def _inverse(x: Any) -> Any:
         return NotImplemented
     factors, order, _ = _factored(x)
     return _solved(factors, _ordered(identity(x), order))
+
+
+def _tensor_inverse(x: Any, ind: int = 2) -> Any:
+    rows = math.prod(x.shape[:ind])
+    found = _inverse(x.reshape(rows, -1))
+    return found if found is NotImplemented else found.reshape(*x.shape[ind:], *x.shape[:ind])
 
 
 def _matrix_exp(x: Any) -> Any:
@@ -318,8 +332,10 @@ def _det(x: Any) -> Any:
 def _slogdet(x: Any) -> Any:
     import torch
 
-    if 0 in x.shape:
-        return NotImplemented
+    if 0 in x.shape:  # A product of no numbers is 1.
+        batch = x.shape[:-2]
+        none = torch.zeros(x.shape[:-1], dtype=torch.int32)
+        return x.new_ones(batch), x.new_zeros(batch), torch.zeros_like(x), none
     factors, sign, pivots = _signed(x)
     diagonal = factors.diagonal(0, -2, -1)
     return sign * torch.sign(diagonal).prod(-1), diagonal.abs().log().sum(-1), factors, pivots

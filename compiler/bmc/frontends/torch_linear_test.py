@@ -35,6 +35,18 @@ def logarithms():
     return _near(lambda x: (torch.logdet(x[1:]), torch.logdet(-x[1:])), _ODD)
 
 
+def inverses():
+    none = lambda x: x[..., :0, :0]
+    return _near(
+        lambda x: (
+            *(torch.linalg.tensorinv(x[0].reshape(2, 2, 4)), torch.linalg.inv_ex(x[0])[0]),
+            *(torch.linalg.cholesky_ex(none(x))[0], torch.linalg.inv_ex(none(x))[0]),
+            1 + torch.linalg.inv_ex(none(x))[1].float() + torch.logdet(none(x)),
+        ),
+        _ANY,
+    )
+
+
 def many():
     return _near(lambda x: torch.linalg.det(x), np.eye(33, dtype=np.float32))
 
@@ -46,7 +58,7 @@ class TorchDeterminantsTest(support.FactoryTest):
     MODEL = _MODEL
 
     def test_they_are_right(self) -> None:
-        for factory in ("determinants", "signs", "logarithms"):
+        for factory in ("determinants", "signs", "logarithms", "inverses"):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory).second_reference)
 

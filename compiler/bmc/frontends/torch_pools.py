@@ -3,6 +3,9 @@
 PyTorch takes the first of the largest elements of a window, without its padding, and the last NaN. torch-mlir has two
 ways. In StableHLO, it begins with -inf at place 0, and NaN is no number that it finds. In linalg, it looks for the
 first element of the padded window that equals the largest, which NaN does not.
+
+Where a pool has one window along a dimension, elements behind it are cut off: IREE would take the window for as large
+as the operand, and reject it (docs/upstream/iree-one-window.md).
 """
 
 from __future__ import annotations
@@ -11,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from iree.compiler import ir
+from iree.compiler.dialects import linalg
 
-from bmc.ir import arith, build, ir_util, names, stablehlo
+from bmc.ir import arith, build, contraction, ir_util, names, stablehlo
 
 # The place that is none.
 _NONE = -1
@@ -29,11 +33,28 @@ def apply(path: Path) -> None:
             found = [each.operation for each in inner if each.operation.name == names.EXTRACT]
             if len(found) == 1 and len(op.results) == 1:
                 _search(op, found[0])
+        for op in list(ir_util.walk(module.operation)):
+            is_loops = op.name.startswith("linalg.") and len(op.regions)
+            if is_loops and contraction.reads_windows(op):
+                _cut(op)
         for op in ir_util.all_of(module, "stablehlo.reduce_window"):
             if [each.operation.name.partition(".")[2] for each in op.regions[0].blocks[0]] == _BODY:
                 _reduction(op)
         if str(module) != before:
             ir_util.write(module, path)
+
+
+def _cut(op: ir_util.Op) -> None:
+    image, counts = op.operands[0], contraction.extents(op)
+    sizes, read = list(image.type.shape), []
+    for size, index in zip(sizes, linalg.get_indexing_maps(op)[0].value.results, strict=True):
+        factors = contraction.terms(index) or {}
+        last = sum(factor * (counts[loop] - 1) for loop, factor in factors.items())
+        is_one = len(factors) == 2 and 1 in (counts[loop] for loop in factors)
+        read.append(last + 1 if is_one else size)
+    if read != sizes:
+        with ir.InsertionPoint(op), op.location:
+            op.operands[0] = build.sliced(image, [0] * len(read), read, [1] * len(read))
 
 
 def _reduction(window: ir_util.Op) -> None:

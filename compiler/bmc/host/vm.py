@@ -226,11 +226,7 @@ class VirtualMachine:
         if callee in self._functions:
             return self.call(callee, operands)
         if callee not in self._imports:
-            raise BmcError(
-                "unsupported-host-op",
-                f"the host program calls '{callee}', which bmc cannot express in tables and C",
-                hint="the sizes of all tensors must be known when the model is compiled",
-            )
+            raise unsupported(callee)
         self._calling = op
         return self._imports[callee](*_arguments(op, operands))
 
@@ -326,8 +322,9 @@ def gave_up(op: ir_util.Op) -> BmcError:
 def unsupported(
     name: str, hint: str = "the sizes of all tensors must be known when the model is compiled"
 ) -> BmcError:
+    """Returns the error for an operation of IREE's program for the host; its kernels may be any."""
     return BmcError(
         "unsupported-host-op",
-        f"the host program contains '{name}', which bmc cannot express in tables and C",
-        hint=hint,
+        "the model computes between its kernels what bmc cannot express in tables and C",
+        hint=f"{hint}; IREE's program contains '{name}'",
     )

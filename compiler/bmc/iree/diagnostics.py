@@ -19,6 +19,12 @@ _NAMED = re.compile(
     r'^<unknown>:0: error: (?:loc\((?:[a-z]+[(\[])*"(?P<name>[^"]*)"[^:]*\): )?(?P<text>.*)$'
 )
 _OP = re.compile(r"'([a-z_]+\.[\w.]+)'")
+# Dialects of IREE's own steps, whose ops nobody writes in a framework.
+_INTERNAL = frozenset(
+    ("affine", "arith", "bufferization", "builtin", "cf", "flow", "func", "hal", "iree_codegen")
+    + ("iree_linalg_ext", "iree_vector_ext", "linalg", "llvm", "math", "memref", "scf", "stream")
+    + ("tensor", "tm_tensor", "torch_c", "util", "vector", "vm")
+)
 # The name of another framework's op inside a 'torch.operator'.
 _FOREIGN_OP = re.compile(r'<\{name = "([\w.:]+)"')
 
@@ -83,10 +89,14 @@ def rejection(
         where = reader["name"] + (reader["line"] or "")
     if where.startswith(LIBRARY_PREFIX):
         where = ""
+    hint = f"rewrite that part of the model with other ops; reproducer: {reproducer}"
+    if name.partition(".")[0] in _INTERNAL:
+        part = "this part of the model" if where else "a part of the model"
+        hint = f"{hint}; IREE's reason: {_short(error)}"
+        return BmcError("op-rejected", f"{tool} cannot compile {part}", where=where, hint=hint)
     what = f"cannot compile op '{name.removeprefix('torch.')}'" if name else "rejects the model"
     if not name or not error.startswith("failed to legalize"):
         what += f": {_short(error)}"
-    hint = f"rewrite that part of the model with other ops; reproducer: {reproducer}"
     return BmcError("op-rejected", f"{tool} {what}", where=where, hint=hint)
 
 

@@ -42,6 +42,12 @@ class RejectedTest(unittest.TestCase):
             "\"a b.mlir\":1:2: error: expected '->'",
         )
 
+    def test_an_op_of_iree_is_no_op_of_the_model(self) -> None:
+        said = "error: 'vector.contract' op invalid accumulator/result vector shape"
+        self.rejects("cannot compile this part of the model", "model.py:3", f"model.py:3:8: {said}")
+        self.rejects("cannot compile a part of the model", "", f"<unknown>:0: {said}")
+        self.assertIn("IREE's reason: 'vector.contract' op", rejection(f"m:3:8: {said}").hint)
+
     def test_a_line_of_the_model_is_better_than_one_of_a_library(self) -> None:
         error = "error: failed to legalize operation 'x.y'"
         self.rejects(

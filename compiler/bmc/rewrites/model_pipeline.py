@@ -18,6 +18,7 @@ from bmc.rewrites.meaning import (
     nan_order,
     overflowing_quotients,
     overlapping_updates,
+    partial_factors,
     powers,
     reversals,
     scatters_as_points,
@@ -146,6 +147,13 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "Powers, roots and atan2 have the signs and special values that frameworks give them.",
         "Before IREE makes exp and log of powers.",
         powers.apply,
+    ),
+    Rewrite(
+        "partial_factors",
+        phases.INPUT,
+        "A sum over several axes may be of products with a factor that lacks one of them.",
+        "Before IREE makes contractions of products and sums.",
+        partial_factors.apply,
     ),
     Rewrite(
         "overflowing_quotients",

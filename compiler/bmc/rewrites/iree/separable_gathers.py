@@ -2,7 +2,8 @@
 
 PyTorch interpolates with `image[:, :, rows, columns]`, which gathers at tuples of four indices of 64 bits for every
 element of the result. IREE computes all tuples, and copies them one number at a time. Here each element computes its
-own indices, from the tensors that they were broadcast from.
+own indices, from the tensors that they were broadcast from. IREE knows no linalg operations of unsigned numbers
+beside StableHLO, so their bits are read.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ def _index(part: Any) -> _Index | None:
 def _rewrite(op: ir_util.Op, indices: list[_Index]) -> None:
     source, result = op.operands[0], op.results[0].type
     rank = result.rank
+    kind = _signless(result.element_type)
     loops = [ir.AffineExpr.get_dim(axis) for axis in range(rank)]
     zero = ir.AffineExpr.get_constant(0)
     maps = [
@@ -88,17 +90,32 @@ def _rewrite(op: ir_util.Op, indices: list[_Index]) -> None:
         for index in indices
     ]
     with ir.InsertionPoint(op), op.location:
+        source = _bits(source, kind)
         new = build.elementwise(
             [index.value for index in indices],
-            tensor.empty(result.shape, result.element_type),
+            tensor.empty(result.shape, kind),
             [*maps, ir.AffineMap.get_identity(rank)],
             lambda *found: tensor.extract(
                 source,
                 [_place(index, size) for index, size in zip(found, source.type.shape, strict=True)],
             ),
         )
+        new = _bits(new, result.element_type)
     op.results[0].replace_all_uses_with(new)
     op.erase()
+
+
+def _signless(kind: Any) -> Any:
+    if isinstance(kind, ir.IntegerType) and kind.is_unsigned:
+        return ir.IntegerType.get_signless(kind.width)
+    return kind
+
+
+def _bits(value: Any, kind: Any) -> Any:
+    if value.type.element_type == kind:
+        return value
+    wanted = ir.RankedTensorType.get(value.type.shape, kind)
+    return build.op("stablehlo.bitcast_convert", wanted, value)
 
 
 def _place(index: Any, extent: int) -> Any:

@@ -41,6 +41,14 @@ class SeparableGathersTest(support.FolderTest):
             (got,) = self.on_host(model, x, i, j)
             np.testing.assert_array_equal(got, want)
 
+    def test_unsigned_bytes(self) -> None:
+        text = support.rewritten(_MODEL.replace("xf32", "xui8"), separable_gathers.apply)
+        self.assertNotIn("stablehlo.gather", text)
+        x = np.arange(200, 260, dtype=np.uint8).reshape(3, 4, 5)
+        i, j = np.zeros(6, np.int64), np.array([[[2]], [[0]]])
+        (got,) = self.on_host(text, x, i, j)
+        np.testing.assert_array_equal(got, np.tile(x[j, 0, [[[0, 4, 1, 3, 4, 2, 2]]]], (1, 6, 1)))
+
     def test_others_stay_as_they_are(self) -> None:
         for old, new in (
             ("start_index_map = [0, 1, 2]", "start_index_map = [1, 0, 2]"),
