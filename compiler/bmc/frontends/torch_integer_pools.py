@@ -69,7 +69,8 @@ def _with_places(
         ends = [before, max((number - 1) * step + reach - size - before, 0), *ends]
     pad = torch.nn.functional.pad
     x, places = pad(x, ends, value=torch.iinfo(x.dtype).min), pad(places, ends, value=-1)
-    best = found = None
+    best: Any = None
+    found: Any = None
     for tap in taps:
         part = (
             ...,
