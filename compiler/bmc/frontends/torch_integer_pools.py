@@ -56,7 +56,8 @@ def _with_places(
         )
     sizes = x.shape[-count:]
     places = torch.arange(sizes.numel()).reshape(sizes)
-    windows, ends = [], []
+    windows: list[int] = []
+    ends: list[int] = []
     for size, taps_, step, before, apart in zip(
         sizes, kernel, stride, padding, dilation, strict=True
     ):
