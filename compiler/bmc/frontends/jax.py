@@ -22,6 +22,8 @@ from bmc.errors import BmcError
 from bmc.frontends import doubles, imported, jax_conversions, jax_own, jax_pairs, quiet
 from bmc.frontends.options import ImportOptions
 
+# loc("svd"), loc("jit(model)/eig"(...)) or loc("jit(model)/pure_callback:"(...))
+_PRIMITIVE = re.compile(r'^loc\("(?:[^"]*/)?([^"/:]+):?"')
 _MODEL_LINE = re.compile(r'"([^"]+)":(\d+):\d+')
 _OTHER_OPS = "rewrite that part of the model with other ops"
 
@@ -275,10 +277,11 @@ def _export(function: Any, traced: Any, inputs: tuple[TensorInfo, ...], path: Pa
     module.operation.walk(visit)
     if calls:
         line = _MODEL_LINE.search(str(calls[0].location))
+        name = _PRIMITIVE.search(str(calls[0].location))
         target = ir.StringAttr(calls[0].attributes["call_target_name"]).value
         raise BmcError(
             "op-rejected",
-            f"JAX calls '{target}' in its own library, which the target does not have",
+            f"JAX computes '{name[1] if name else target}' in a library of its own, which the target does not have",
             where=f"{line[1]}:{line[2]}" if line else "",
             hint=_OTHER_OPS,
         )

@@ -69,7 +69,10 @@ class OwnTest(support.FolderTest):
         # If this fails, JAX or IREE does it itself, and the rules can go.
         path = self.write("model.py", _MODEL)
         with mock.patch.object(jax_own, "rules", return_value=()):
-            for name, part in (("transforms", "stablehlo.fft"), ("factors", "JAX calls 'lapack_")):
+            for name, part in (
+                ("transforms", "stablehlo.fft"),
+                ("factors", "in a library of its own"),
+            ):
                 self.refuses(
                     "op-rejected",
                     part,

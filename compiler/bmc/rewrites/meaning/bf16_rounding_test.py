@@ -72,6 +72,19 @@ class BrainFloatsTest(support.FolderTest):
 }"""
         self.assertNotIn("reduce_precision", support.rewritten(text, bf16_rounding.apply))
 
+    def test_sorts(self) -> None:
+        """A sort compares what was stored, and IREE cannot compile roundings in it."""
+        text = """func.func @main(%x: tensor<41xbf16>) -> tensor<41xbf16> {
+          %y = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+          ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+            %r = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<bf16>, tensor<bf16>) -> tensor<i1>
+            stablehlo.return %r : tensor<i1>
+          }) : (tensor<41xbf16>) -> tensor<41xbf16>
+          return %y : tensor<41xbf16>
+        }"""
+        x = _X[::-1].astype(ml_dtypes.bfloat16)
+        np.testing.assert_array_equal(self.on_host(text, x)[0], np.sort(x))
+
     def test_constant_integers(self) -> None:
         text = """func.func @main(%x: tensor<41xf32>) -> tensor<41xf32> {
   %a = arith.constant dense<0> : tensor<1xi64>
