@@ -14,6 +14,7 @@ from bmc.rewrites.iree import (
     rounded_products,
     scalar_operands,
     shared_splats,
+    single_lanes,
     soft_fma,
     soft_halves,
     strided_gathers,
@@ -257,6 +258,14 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         "Once fused multiply-adds are LLVM intrinsics, before IREE links its own fmaf.",
         soft_fma.apply,
         lambda context: context.target.soft_float,
+    ),
+    Rewrite(
+        "single_lanes",
+        phases.TARGETS,
+        "Harts without vectors compare signed bytes one at a time as what they are.",
+        "Once the comparisons are those of LLVM, before it takes vectors of one byte apart.",
+        single_lanes.apply,
+        lambda context: not context.target.vlen_bits,
     ),
 )
 
