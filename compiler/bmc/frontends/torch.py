@@ -9,13 +9,23 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bmc import artifacts, factory, golden, installing, progress, spec, spread, tolerances
 from bmc.artifacts import Golden, ImportedModel, Parameter, Signature
 from bmc.errors import BmcError
-from bmc.frontends import argument_names, quiet, torch_export, torch_tensors, user_cases
+from bmc.frontends import (
+    argument_names,
+    largest_sizes,
+    quiet,
+    torch_export,
+    torch_tensors,
+    user_cases,
+)
 from bmc.frontends.options import ImportOptions
+
+if TYPE_CHECKING:
+    from bmc.frontends import torch_counts
 
 # Layers that behave differently in training.
 _TRAINS_OTHERWISE = re.compile("Dropout|BatchNorm|RReLU")
@@ -55,7 +65,14 @@ def import_spec(
             ),
         ) from None
     with _evaluating(model.module) as notes:
-        signatures, data, weights, in_f64 = _export(model, options, folder, out)
+        bound = None
+        try:
+            signatures, data, weights, in_f64 = _export(model, options, folder, out, None)
+        except BmcError as error:
+            bound = _bound(error, model, options)
+            model = _counted(model, bound, folder)
+            signatures, data, weights, in_f64 = _export(model, options, folder, out, bound)
+            notes = (*notes, *bound.notes(model.output_names))
     packages = ("torch", "torch-mlir", *(("torchao",) if options.quantize else ()))
     return ImportedModel(
         mlir=out / artifacts.MODEL_FILE,
@@ -67,17 +84,41 @@ def import_spec(
         parameters=_parameters(weights),
         notes=notes,
         in_f64=in_f64,
-        framework=artifacts.Framework(_answers(model, folder, signatures), model.ranges),
+        framework=artifacts.Framework(_answers(model, folder, signatures, bound), model.ranges),
     )
 
 
+def _bound(error: BmcError, model: spec.ModelSpec, options: ImportOptions) -> torch_counts.Bounded:
+    """Returns the model with outputs of fixed sizes; raises the error again if that is impossible."""
+    if error.kind in ("dynamic-shape", "bad-spec") and not model.calls and not options.quantize:
+        from bmc.frontends import torch_counts
+
+        example = tuple(torch_tensors.tensor(array) for array in model.cases[0])
+        if bound := torch_counts.bounded(model.module, example):
+            return bound
+    raise error
+
+
+def _counted(model: spec.ModelSpec, bound: torch_counts.Bounded, folder: Path) -> spec.ModelSpec:
+    """Returns the ModelSpec with tolerances for counts, and names of all outputs."""
+    own = run(model.module, model.cases[0], folder)
+    names = [info.name for info in golden.infos(own, model.output_names, "output")]
+    for place in bound.counted:
+        names.append(largest_sizes.free(f"{names[place]}_count", names))
+    judged = largest_sizes.judged(model, len(own), tuple(names)) if model.tolerance else model
+    return replace(judged, output_names=tuple(names))
+
+
 def _answers(
-    model: spec.ModelSpec, folder: Path, signatures: tuple[Signature, ...]
+    model: spec.ModelSpec,
+    folder: Path,
+    signatures: tuple[Signature, ...],
+    bound: torch_counts.Bounded | None,
 ) -> tuple[Callable[[spec.Case], spec.Case], ...]:
     def answer(entry: str, case: spec.Case) -> spec.Case:
         with _evaluating(model.module):
             if not model.calls:
-                return run(model.module, case, folder)
+                return _run(model.module, case, folder, bound)
             from bmc.frontends import torch_entries
 
             return torch_entries.answer(model.module, entry, case, folder)
@@ -109,7 +150,11 @@ def _evaluating(module: Any) -> Iterator[tuple[str, ...]]:
 
 
 def _export(
-    model: spec.ModelSpec, options: ImportOptions, folder: Path, out: Path
+    model: spec.ModelSpec,
+    options: ImportOptions,
+    folder: Path,
+    out: Path,
+    bound: torch_counts.Bounded | None,
 ) -> tuple[tuple[Signature, ...], Golden, dict[str, Any], str]:
     """Writes model.mlirbc; returns its functions, their golden data, tensors by name and what is in f64."""
     module = model.module
@@ -128,7 +173,7 @@ def _export(
         progress.begin(progress.QUANTIZE)
         module = torch_quantize.quantize_forward(module, model, folder)
         output_type = torch_quantize.OUTPUT_TYPE
-    signatures, data, in_f64 = _export_forward(module, model, output_type, folder, out)
+    signatures, data, in_f64 = _export_forward(module, model, output_type, folder, out, bound)
     if options.quantize:
         progress.begin(progress.CONVERT)
         torch_quantize.lower(out / artifacts.MODEL_FILE, out / "reproducer")
@@ -136,7 +181,12 @@ def _export(
 
 
 def _export_forward(
-    module: Any, model: spec.ModelSpec, output_type: str, folder: Path, out: Path
+    module: Any,
+    model: spec.ModelSpec,
+    output_type: str,
+    folder: Path,
+    out: Path,
+    bound: torch_counts.Bounded | None,
 ) -> tuple[tuple[Signature, ...], Golden, str]:
     """Runs the cases in PyTorch and writes model.mlirbc with forward() as its only function.
 
@@ -145,7 +195,7 @@ def _export_forward(
 
     inputs = argument_names.inputs(model)
     progress.begin(progress.GOLDEN)
-    expected = tuple(run(module, case, folder) for case in model.cases)
+    expected = tuple(_run(module, case, folder, bound) for case in model.cases)
     outputs = golden.infos(expected[0], model.output_names, "output")
     data = golden.make(
         inputs=model.cases,
@@ -158,7 +208,7 @@ def _export_forward(
     )
     progress.begin(progress.EXPORT)
     exported = torch_export.export(
-        module,
+        bound.module if bound else module,
         tuple(torch_tensors.tensor(array) for array in model.cases[0]),
         output_type,
         folder.absolute(),
@@ -169,6 +219,14 @@ def _export_forward(
         apart = spread.of("torch", exported.ops)
         data = replace(data, policies=tolerances.default(outputs, expected, apart))
     return artifacts.main_signature(inputs, outputs), data, exported.in_f64
+
+
+def _run(
+    module: Any, case: spec.Case, folder: Path, bound: torch_counts.Bounded | None
+) -> spec.Case:
+    """Returns PyTorch's outputs, those of no fixed size with zeros behind them and counts. Raises what run() does."""
+    outputs = run(module, case, folder)
+    return bound.padded(outputs) if bound else outputs
 
 
 def _train_mode(module: Any) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from bmc.rewrites.iree import (
     result_views,
     rounded_products,
     scalar_operands,
+    shared_results,
     shared_splats,
     single_lanes,
     soft_fma,
@@ -154,6 +155,13 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         copied_paddings.apply,
         own_kernels.applies,
         faster=True,
+    ),
+    Rewrite(
+        "shared_results",
+        phases.FLOW,
+        "What a kernel without inputs computes stays as it is when another kernel overwrites a copy of it.",
+        "Once kernels are apart, and before IREE decides which of them work in place.",
+        shared_results.apply,
     ),
     Rewrite(
         "shared_splats",
