@@ -31,6 +31,23 @@ HOST_FLAGS = (
     # compilation and check nothing more.
     "--iree-opt-const-eval=false",
 )
+# Operations that write a part of a tensor, or all of it, where it is; paddings begin with a fill.
+_OVERWRITE = frozenset(
+    ("chlo.top_k", "iree_linalg_ext.scatter", "iree_linalg_ext.sort", "stablehlo.scatter")
+    + ("stablehlo.dynamic_update_slice", "stablehlo.sort", "tensor.insert_slice", "tosa.scatter")
+)
+_PADDINGS = frozenset(("stablehlo.pad", "tensor.pad", "tosa.pad"))
+# Bytes of the numbers with which IREE fills by a kernel.
+_WIDE = 8
+_FLOW_FILE = "flow.mlirbc"
+
+
+def _overwrites(op: Any) -> bool:
+    from bmc.ir import ir_util
+
+    if op.name in _PADDINGS:
+        return bool(ir_util.element_bytes(ir_util.element_type(op.results[0].type)) == _WIDE)
+    return op.name in _OVERWRITE
 
 
 class HostModel:
@@ -99,6 +116,8 @@ class HostModel:
             powers,
             reversals,
             scatters_as_points,
+            shared_results,
+            shared_splats,
             stable_sorts,
             states,
             trigonometry,
@@ -135,9 +154,19 @@ class HostModel:
                     f64_constants,
                 ):
                     rewrite.apply(module)
+                overwrites = any(map(_overwrites, ir_util.walk(module.operation)))
                 ir_util.write(module, Path(work) / artifacts.MODEL_FILE)
             flags = (*HOST_FLAGS, *phases.f64_flags(signatures), *more)
-            IreeTool(Path(work), reproducer).compile(artifacts.MODEL_FILE, "model.vmfb", *flags)
+            tool, source = IreeTool(Path(work), reproducer), artifacts.MODEL_FILE
+            if overwrites:
+                tool.compile(source, _FLOW_FILE, *flags, *phases.ending(phases.FLOW))
+                with ir.Context(), ir.Location.unknown():
+                    module = ir_util.read(Path(work) / _FLOW_FILE)
+                    shared_results.apply(module)
+                    shared_splats.apply(module)
+                    ir_util.write(module, Path(work) / _FLOW_FILE)
+                source, flags = _FLOW_FILE, (*flags, *phases.resuming(phases.FLOW))
+            tool.compile(source, "model.vmfb", *flags)
             return (Path(work) / "model.vmfb").read_bytes(), explicit
 
     def run(self, case: spec.Case, entry: int = 0) -> spec.Case:

@@ -71,6 +71,11 @@ def resuming(phase: Phase) -> tuple[str, ...]:
     return (f"--compile-from={known.name}",)
 
 
+def ending(phase: Phase) -> tuple[str, ...]:
+    """Returns the flags with which iree-compile stops at a phase, and writes bytecode."""
+    return (f"--compile-to={phase.name}", "--emit-mlir-bytecode")
+
+
 def f64_flags(signatures: tuple[Signature, ...]) -> tuple[str, ...]:
     """Returns the flags for a model with these entry points.
 

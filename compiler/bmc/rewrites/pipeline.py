@@ -13,8 +13,6 @@ from bmc.rewrites.iree import (
     result_views,
     rounded_products,
     scalar_operands,
-    shared_results,
-    shared_splats,
     single_lanes,
     soft_fma,
     soft_halves,
@@ -32,6 +30,7 @@ from bmc.rewrites.layout import (
     planar,
     split_channels,
 )
+from bmc.rewrites.meaning import shared_results, shared_splats
 from bmc.rewrites.model_pipeline import FOR_ALL
 from bmc.rewrites.quantization import divisions, half_precision, quantized_poolings, rounding
 from bmc.rewrites.rewrite import Rewrite

@@ -85,7 +85,7 @@ class Runner(Generic[C]):
         if phase.passes:
             self.tool.run_passes(source.name, output.name, phase.passes)
         else:
-            way = (*phases.resuming(reached), f"--compile-to={phase.name}", "--emit-mlir-bytecode")
+            way = (*phases.resuming(reached), *phases.ending(phase))
             self.tool.compile(source.name, output.name, *way, *self.flags(phase))
         return output
 

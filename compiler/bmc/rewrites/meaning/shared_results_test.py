@@ -13,7 +13,7 @@ from bmc import reference
 from bmc.dtype import Array
 from bmc.ir import ir_util
 from bmc.iree.tool import IreeTool
-from bmc.rewrites.iree import shared_results
+from bmc.rewrites.meaning import shared_results
 
 _REPORT = Path(__file__).parents[4] / "docs/upstream/iree-shared-results.md"
 _KEYS = np.arange(12, dtype=np.float32)[::-1].copy(), np.arange(12, dtype=np.float32) * 5 % 12

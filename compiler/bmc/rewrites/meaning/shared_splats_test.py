@@ -13,7 +13,7 @@ from bmc import reference
 from bmc.dtype import Array
 from bmc.ir import ir_util
 from bmc.iree.tool import IreeTool
-from bmc.rewrites.iree import shared_splats
+from bmc.rewrites.meaning import shared_splats
 
 _REPORT = Path(__file__).parents[4] / "docs/upstream/iree-shared-splats.md"
 _X = np.arange(6).reshape(2, 3) * 100
