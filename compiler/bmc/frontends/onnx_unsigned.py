@@ -13,9 +13,6 @@ import numpy as np
 from bmc.errors import BmcError
 from bmc.frontends.onnx_graph import Graph, attributes, node_name
 
-# Ops that compare the elements of a tensor with each other, and a type that has all bytes.
-_COMPARE = {"MaxPool": "FLOAT", "TopK": "INT32"}
-
 
 def rewrite(graph: Graph, node: Any) -> bool:
     """Writes such a node with others; returns whether it did.
@@ -48,8 +45,8 @@ def rewrite(graph: Graph, node: Any) -> bool:
         operands = [graph.add("Cast", [name], node, to=wide) for name in node.input]
         made = graph.add(node.op_type, operands, node)
         graph.rename(narrowed(graph, node, made, element), node.output[0])
-    elif node.op_type in _COMPARE and element == TensorProto.UINT8 and not _counts(node):
-        _widen(graph, node, getattr(TensorProto, _COMPARE[node.op_type]))
+    elif node.op_type == "TopK" and element == TensorProto.UINT8:
+        _widen(graph, node)
     else:
         return False
     return True
@@ -64,19 +61,16 @@ def narrowed(graph: Graph, node: Any, value: str, element: int) -> str:
     return graph.add("Cast" if is_known else "BitCast", [value], node, to=element)
 
 
-def _counts(node: Any) -> bool:
-    """Whether a maximum pooling also returns places, which count the elements of what it gets."""
-    return node.op_type == "MaxPool" and len(node.output) > 1
-
-
-def _widen(graph: Graph, node: Any, kind: int) -> None:
+def _widen(graph: Graph, node: Any) -> None:
     """Makes more bits of the bytes that a node reads, and bytes of its first result."""
+    from onnx import TensorProto
+
     element = graph.element(node.input[0])
     made = type(node)()
     made.CopyFrom(node)
     for place, name in enumerate(node.input):
         if name and graph.element(name) == element:
-            made.input[place] = graph.add("Cast", [name], node, to=kind)
+            made.input[place] = graph.add("Cast", [name], node, to=TensorProto.INT32)
     made.output[0] = graph.new(node)
     graph.nodes.append(made)
     graph.rename(graph.add("Cast", [made.output[0]], node, to=element), node.output[0])

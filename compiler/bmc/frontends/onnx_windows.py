@@ -1,7 +1,9 @@
 """Writes ops whose windows IREE's importer lacks, or gets wrong, with others.
 
 - It knows neither Col2Im nor MaxUnpool. Places of a MaxPool it counts in each channel, and not by columns.
-- Where a MaxPool is padded unevenly, it pads with the least f64, which IREE cannot compile beside other f64.
+- Where a MaxPool is padded unevenly, it pads floats with the least f64, which IREE cannot compile beside other f64, and
+  integers with zeros, and counts places in the padded image. It finds no places of integers, and takes unsigned bytes
+  for signed ones.
 - It has no LpPool with dilations or `auto_pad`, and no ConvTranspose with `auto_pad`.
 - IREE cannot compile a ConvTranspose with groups.
 - It leaves out the last windows of a MaxPool that `ceil_mode` adds, if there is one without them.
@@ -50,23 +52,40 @@ def _pads(graph: Graph, node: Any, shape: tuple[int, ...]) -> list[int] | None:
 
 
 def _maxima(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
-    """Pads for the windows that `ceil_mode` or `auto_pad` add. Returns the maxima if their places are wanted too."""
+    """Pads for the windows that `ceil_mode` or `auto_pad` add. Returns the maxima where the importer is wrong."""
+    from onnx import TensorProto
+
     given = attributes(node)
     same = given.get("auto_pad", b"NOTSET") not in _PADS_KNOWN
     if (same or given.get("ceil_mode")) and (pads := _pads(graph, node, shape)) is not None:
         set_attributes(node, pads=[max(pad, 0) for pad in pads], ceil_mode=0, auto_pad="NOTSET")
-    kept = attributes(node)
-    if len(node.output) < 2:
-        pads, dims = kept.pop("pads", []), len(shape) - 2
-        if pads[:dims] == pads[dims:] or graph.dtype(node.input[0]) != np.float32:
-            return ""
-        behind = np.array([0, 0, *pads[:dims], 0, 0, *pads[dims:]])
-        inputs = (node.input[0], behind, np.array(-np.inf, np.float32))
-        return graph.add("MaxPool", (graph.add("Pad", inputs, node),), node, **kept)
+    kept, dims = attributes(node), len(shape) - 2
+    pads, image, element = kept.get("pads", []), node.input[0], graph.element(node.input[0])
+    is_uneven, finds = pads[:dims] != pads[dims:], len(node.output) > 1
+    is_float = graph.dtype(image).kind == "f"
+    is_wide = not is_float and (finds or element == TensorProto.UINT8)
+    if not (is_uneven or finds or is_wide):
+        return ""
+    if is_wide:
+        image = graph.add("Cast", (image,), node, to=TensorProto.FLOAT)
+    if is_uneven:
+        behind = np.array([0, 0, *kept.pop("pads")[:dims], 0, 0, *pads[dims:]])
+        number = -np.inf if is_float or is_wide else np.iinfo(graph.dtype(image)).min
+        least = np.array(number).astype(np.float32 if is_wide else graph.dtype(image))
+        image = graph.add("Pad", (image, behind, least), node)
     by_columns = kept.pop("storage_order", 0) and len(shape) == 4
-    maxima = graph.add("MaxPool", (node.input[0],), node, **kept)
+    maxima = graph.add("MaxPool", (image,), node, **kept)
+    pool = graph.nodes[-1]
+    if is_wide:
+        # The importer's own bytes of floats end at 127.
+        whole = graph.add("Cast", (maxima,), node, to=TensorProto.INT32)
+        maxima = graph.add("Cast", (whole,), node, to=element)
+    if not finds:
+        return maxima
     place = graph.new(node)
-    graph.nodes[-1].output.append(place)
+    pool.output.append(place)
+    if is_uneven:
+        place = _unpadded(graph, node, place, shape[2:], pads)
     if by_columns:
         height, width = (np.array(size) for size in shape[2:])
         row, column = (graph.add(kind, (place, width), node) for kind in ("Div", "Mod"))
@@ -76,6 +95,19 @@ def _maxima(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
     starts = channels.reshape(*shape[:2], *[1] * (len(shape) - 2))
     graph.rename(graph.add("Add", (place, starts), node), node.output[1])
     return graph.add("Identity", (maxima,), node)
+
+
+def _unpadded(graph: Graph, node: Any, place: str, sizes: tuple[int, ...], pads: list[int]) -> str:
+    """Returns places of a padded image, counted in each channel, as those of the image."""
+    dims, made = len(sizes), ""
+    for axis in reversed(range(dims)):
+        padded = np.array(sizes[axis] + pads[axis] + pads[dims + axis])
+        number = graph.add("Mod", (place, padded), node)
+        place = graph.add("Div", (place, padded), node)
+        number = graph.add("Sub", (number, np.array(pads[axis])), node)
+        number = graph.add("Mul", (number, np.array(int(np.prod(sizes[axis + 1 :])))), node)
+        made = graph.add("Add", (made, number), node) if made else number
+    return made
 
 
 def _norms(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import ir_util, names
 from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.problem.scatter import Scatter
 from bmc.kernels.read.views import LOAD, STORE
@@ -33,6 +33,8 @@ def read(function: ir_util.Op) -> tuple[Scatter, tuple[Any, ...]]:
     operands = tuple(map(_buffer, scatter.operands))
     if store.operands[0] != scatter.results[0] or store.operands[1] != operands[2]:
         raise Unsupported("a scatter that is not in place")
+    if _source(operands[0]) == _source(operands[2]):
+        raise Unsupported("a scatter of rows that it also writes")
     updates, indices, rows = (operand.type for operand in operands)
     ones = [1] * (indices.rank - 1)
     if (
@@ -48,6 +50,15 @@ def read(function: ir_util.Op) -> tuple[Scatter, tuple[Any, ...]]:
     row_bytes = math.prod(rows.shape[1:]) * ir_util.element_bytes(rows.element_type)
     problem = Scatter(updates.shape[0], rows.shape[0], row_bytes, indices.element_type.width // 8)
     return problem, operands
+
+
+def _source(buffer: Any) -> Any:
+    """Returns the number of the binding that a buffer is a part of, or the argument of the function."""
+    while (owner := ir_util.definition(buffer)) is not None:
+        if owner.name == names.SUBSPAN:
+            return ir.IntegerAttr(owner.attributes["binding"]).value
+        buffer = owner.operands[0]
+    return buffer
 
 
 def _buffer(value: Any) -> Any:

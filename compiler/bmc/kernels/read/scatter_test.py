@@ -37,6 +37,13 @@ class ScatterTest(unittest.TestCase):
                     with self.assertRaisesRegex(Unsupported, "only the data decide"):
                         scatter.read(function.operation)
 
+    def test_rows_that_it_reads_and_writes(self) -> None:
+        text = _TEXT.format("5").replace("load_from_buffer %u", "load_from_buffer %x")
+        with ir.Context(), ir.Location.unknown():
+            module = ir.Module.parse(text)
+            with self.assertRaisesRegex(Unsupported, "that it also writes"):
+                scatter.read(module.body.operations[0].operation)
+
 
 if __name__ == "__main__":
     unittest.main()
