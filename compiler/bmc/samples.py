@@ -47,9 +47,11 @@ def case(
     )
 
 
-def cases(inputs: Sequence[TensorInfo]) -> tuple[spec.Case, ...]:
-    """Returns the cases for a model that has none of its own."""
-    return tuple(case(inputs, index) for index in range(COUNT))
+def cases(
+    inputs: Sequence[TensorInfo], zero_points: Sequence[int | None] = ()
+) -> tuple[spec.Case, ...]:
+    """Returns the cases for a model that has none of its own; arguments are those of case()."""
+    return tuple(case(inputs, index, zero_points) for index in range(COUNT))
 
 
 def sensible(

@@ -106,7 +106,8 @@ def _import(
     own = len(file.output_names)
     file = onnx_static.with_counts(file, declared)
     model = largest_sizes.judged(model, own, file.output_names)
-    cases = model.cases or onnx_codes.made_up(declared, ends.input)
+    has_codes = quantized.has_codes(file.model.graph)
+    cases = model.cases or onnx_codes.made_up(declared, ends.input, quantized=has_codes)
     golden.check_cases(cases, declared)
     notes = (*onnx_codes.notes(ends), *onnx_counts.notes(file.model))
     if options.quantize:

@@ -20,6 +20,7 @@ from bmc.errors import BmcError
 from bmc.golden import Declared
 
 _INTEGERS = {"int2": np.int8, "int4": np.int8, "uint2": np.uint8, "uint4": np.uint8}
+_ZERO_POINTS = {DType.I8: 0, DType.U8: 128}
 _FLOATS = ("float4_", "float6_", "float8_")
 
 
@@ -135,20 +136,29 @@ def checked(array: Array, dtype: np.dtype[Any], name: str) -> Array:
     return again
 
 
-def made_up(inputs: Sequence[TensorInfo], values: Any) -> tuple[spec.Case, ...]:
-    """Returns cases for a model that has none; arguments are those of taken(). Floats are those of samples.cases()."""
+def made_up(inputs: Sequence[TensorInfo], values: Any, *, quantized: bool) -> tuple[spec.Case, ...]:
+    """Returns cases for a model that has none. Numbers are those of samples.cases().
+
+    Args:
+      inputs, values: those of taken().
+      quantized: whether bytes are quantized numbers.
+    """
     types = [of_model(values).get(info.name) for info in inputs]
     floats = [dtype if dtype and is_float(dtype) else None for dtype in types]
     sampled = [
         replace(info, dtype=DType.F32) if dtype else info
         for info, dtype in zip(inputs, floats, strict=True)
     ]
+    points = [
+        _ZERO_POINTS.get(info.dtype) if quantized and dtype is None else None
+        for info, dtype in zip(sampled, types, strict=True)
+    ]
     return tuple(
         tuple(
             codes(_nearest(array, dtype)) if dtype else array
             for array, dtype in zip(case, floats, strict=True)
         )
-        for case in samples.cases(sampled)
+        for case in samples.cases(sampled, points if any(p is not None for p in points) else ())
     )
 
 

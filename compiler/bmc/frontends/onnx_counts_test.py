@@ -119,7 +119,7 @@ class CountsTest(support.ModelFileTest):
             self.rejects("dynamic-shape", "'Compress' finds in the data", data=model, cases=_CASES)
         with mock.patch.object(onnx_static, "with_counts", side_effect=lambda file, _: file):
             model = _model([compress], {"some": _F32})
-            self.rejects("dynamic-shape", "output some", data=model, cases=_CASES)
+            self.rejects("dynamic-shape", "op 'Compress' finds", data=model, cases=_CASES)
 
     def test_what_onnxruntime_would_refuse_stays(self) -> None:
         make = helper.make_node

@@ -216,7 +216,7 @@ class NarrowTest(support.ModelFileTest):
     def test_made_up_numbers(self) -> None:
         graph = _known().graph
         inputs = [TensorInfo("i", DType.I8, (64,)), TensorInfo("f", DType.U8, (64,))]
-        for i, f in onnx_codes.made_up(inputs, graph.input):
+        for i, f in onnx_codes.made_up(inputs, graph.input, quantized=True):
             self.assertTrue(set(np.unique(i)) <= {0, 1})
             self.assertTrue(np.isfinite(f.view(ml_dtypes.float8_e4m3fn).astype(np.float32)).all())
         self.assertGreater(len(np.unique(f)), 8)

@@ -26,7 +26,8 @@ def found(model: Any, name: str, constants: Mapping[str, Array]) -> Iterator[Bmc
       name: name of the file.
       constants: initializers and values of Constant nodes by name.
 
-    That is an op in training mode, with random numbers or batch statistics, and a Scan of batches.
+    That is an op in training mode, with random numbers or batch statistics, a Scan of batches, a TopK in any order, and
+    a RoiAlign whose samples depend on the data.
     """
     for node in nodes_within(model.graph.node):
         given = attributes(node)
@@ -39,6 +40,20 @@ def found(model: Any, name: str, constants: Mapping[str, Array]) -> Iterator[Bmc
                 f"op '{node.op_type}' runs in training mode",
                 where=f"{node.name or node.output[0]} in {name}",
                 hint="export the model for inference, for example after eval()",
+            )
+        if node.op_type == "TopK" and not given.get("sorted", 1):
+            yield BmcError(
+                "op-rejected",
+                "op 'TopK' leaves the order of its results open",
+                where=f"{node_name(node)} in {name}",
+                hint="set its attribute sorted to 1, which is an order like any other",
+            )
+        if node.op_type == "RoiAlign" and not given.get("sampling_ratio"):
+            yield BmcError(
+                "op-rejected",
+                "op 'RoiAlign' without sampling_ratio takes more samples of larger regions",
+                where=f"{node_name(node)} in {name}",
+                hint="set sampling_ratio, for example to 2",
             )
         if node.op_type == "Scan" and len(node.input) != len(given["body"].input):
             yield BmcError(

@@ -18,10 +18,19 @@ def apply(model: Any) -> bool:
     changed = False
     for node in list(graph.proto.node):
         if node.op_type == "Loop" and node.domain in ("", "ai.onnx"):
+            changed = _begin(graph, node) or changed
             changed = _carry(graph, node) or changed
         graph.nodes.append(node)
     graph.finish()
     return changed
+
+
+def _begin(graph: Graph, node: Any) -> bool:
+    """Gives a loop without a first condition one that is true, because the importer knows no other."""
+    if node.input[1]:
+        return False
+    node.input[1] = graph.initializer(np.array(True), node)
+    return True
 
 
 def _carry(graph: Graph, node: Any) -> bool:

@@ -196,19 +196,39 @@ def _folded(model: Any) -> Any:
         return onnx.load(path)
 
 
+_BEHIND = (
+    "end the model behind it, or behind ops that treat each found element alone: then its results get a size and a"
+    " count; or use a mask instead"
+)
+_LARGE = f"{_BEHIND}; of Unique, 2,048 elements are the most, and its first output must be one of the model's"
+
+
 def _refuse_unknown_sizes(model: Any, name: str) -> None:
+    """Raises BmcError if something reads what an op finds in another way than bounded results allow."""
     culprits = [node for node in model.graph.node if node.op_type in onnx_bounded.MAKERS]
-    for output in model.graph.output:
-        tensor = output.type.tensor_type
-        known = tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
-        if culprits and not known:
-            raise BmcError(
-                "dynamic-shape",
-                f"the shape of output {output.name} depends on what op '{culprits[0].op_type}'"
-                " finds in the data",
-                where=f"{culprits[0].output[0]} in {name}",
-                hint="end the model right behind it, so that its results get a size and a count, or use a mask instead",
-            )
+    known = {v.name for v in (*model.graph.value_info, *model.graph.output) if _has_sizes(v)}
+    for culprit in culprits:
+        found = set(culprit.output) - known
+        readers = []
+        for node in model.graph.node:
+            if found & set(node.input):
+                readers.append(node.op_type)
+                found |= set(node.output) - known
+        # What it finds may be for nobody.
+        if not readers and not found & {output.name for output in model.graph.output}:
+            continue
+        what = f"what op '{culprit.op_type}' finds in the data has no fixed size"
+        raise BmcError(
+            "dynamic-shape",
+            f"{what}, and op '{readers[-1]}' reads it" if readers else what,
+            where=f"{culprit.output[0]} in {name}",
+            hint=_LARGE if culprit.op_type == "Unique" else _BEHIND,
+        )
+
+
+def _has_sizes(value: Any) -> bool:
+    tensor = value.type.tensor_type
+    return tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
 
 
 def _set_shapes(values: Any, tensors: tuple[TensorInfo, ...]) -> None:

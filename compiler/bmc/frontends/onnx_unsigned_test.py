@@ -48,7 +48,6 @@ def _compared(node: onnx.NodeProto) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-_POOL = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2])
 _LARGEST = helper.make_node("TopK", ["x", "k"], ["y", "places"], axis=3)
 
 
@@ -66,7 +65,6 @@ class UnsignedTest(support.ModelFileTest):
             # By themselves: most have fewer bits than that.
             _model("BitShift", np.uint8, direction="LEFT"),
             _model("BitShift", np.uint64, direction="LEFT"),
-            _compared(_POOL),
             _compared(_LARGEST),
         ):
             with self.subTest(model.graph.node[0].op_type):
@@ -78,7 +76,6 @@ class UnsignedTest(support.ModelFileTest):
         for model in (
             _model("Mod", np.uint8, 3),
             _model("BitShift", np.uint8, direction="LEFT"),
-            _compared(_POOL),
             _compared(_LARGEST),
         ):
             patch = mock.patch.object(onnx_unsigned, "rewrite", return_value=False)

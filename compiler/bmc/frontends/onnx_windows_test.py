@@ -12,6 +12,7 @@ import support
 from onnx import TensorProto, helper, numpy_helper
 
 from bmc.dtype import Array
+from bmc.errors import BmcError
 from bmc.frontends import onnx_rewrites
 
 _RNG = np.random.default_rng(0)
@@ -79,7 +80,51 @@ class WindowsTest(support.ModelFileTest):
         self.agrees(self.load(model))
         others = tuple(each for each in onnx_rewrites.WHOLE if "windows" not in each.__module__)
         with mock.patch.object(onnx_rewrites, "WHOLE", others):
-            self.rejects("op-rejected", "cannot compile op", data=model)
+            self.rejects("op-rejected", "cannot compile", data=model)
+
+    def test_pools_of_integers(self) -> None:
+        """Their padding is the least number, and not 0; unsigned ones are compared as such."""
+        make, info = helper.make_node, helper.make_tensor_value_info
+        others = tuple(each for each in onnx_rewrites.WHOLE if "windows" not in each.__module__)
+        for kind in (TensorProto.INT8, TensorProto.UINT8):
+            for names, pads in (
+                (["y"], [0, 1, 1, 0]),
+                (["y", "i"], [0, 1, 1, 0]),
+                (["y"], [0] * 4),
+            ):
+                pool = make("MaxPool", ["x"], names, kernel_shape=[3, 3], strides=[2, 2], pads=pads)
+                found = [info("y", kind, None), info("i", TensorProto.INT64, None)][: len(names)]
+                graph = helper.make_graph([pool], "g", [info("x", kind, [2, 2, 7, 8])], found)
+                opsets = [helper.make_opsetid("", 18)]
+                model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+                with self.subTest(kind=kind, names=names, pads=pads):
+                    self.agrees(self.load(model))
+                    if kind == TensorProto.INT8 and len(names) == 1:
+                        continue
+                    with mock.patch.object(onnx_rewrites, "WHOLE", others):
+                        self.assertRaises(BmcError, self.load, model)
+
+    def test_quantized_pool(self) -> None:
+        """The bytes of its made-up inputs are of the whole range."""
+        make, info = helper.make_node, helper.make_tensor_value_info
+        pool = make("MaxPool", ["x"], ["m"], kernel_shape=[2, 2], strides=[2, 2], pads=[1, 1, 0, 0])
+        real = make("DequantizeLinear", ["m", "s", "z"], ["y"])
+        constants = [
+            numpy_helper.from_array(np.array(0.02, np.float32), "s"),
+            numpy_helper.from_array(np.array(-128, np.int8), "z"),
+        ]
+        ends = [info("x", TensorProto.INT8, [1, 2, 8, 8])], [info("y", TensorProto.FLOAT, None)]
+        graph = helper.make_graph([pool, real], "g", *ends, constants)
+        opsets = [helper.make_opsetid("", 18)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+        loaded = self.load(model)
+        self.agrees(loaded)
+        given = loaded.golden.inputs[0][0]
+        self.assertLess(given.min(), -100)
+        self.assertGreater(given.max(), 100)
+        others = tuple(each for each in onnx_rewrites.WHOLE if "windows" not in each.__module__)
+        with mock.patch.object(onnx_rewrites, "WHOLE", others):
+            self.rejects("import-disagrees", "of case", data=model)
 
     def test_without_it_iree_refuses(self) -> None:
         # If this fails, IREE does it itself, and the rewrite can go.

@@ -22,6 +22,7 @@ PRODUCTS = {
     "Attention": 2, "Conv": 2, "ConvTranspose": 2, "Einsum": 2, "FusedMatMul": 2, "GRU": 3, "Gemm": 2, "LSTM": 3,
     "MatMul": 2, "MultiHeadAttention": 3, "RNN": 3,
 }  # fmt: skip
+_OF_CODES = ("ConvInteger", "DequantizeLinear", "MatMulInteger")
 _MOVES = (
     "Flatten", "Gather", "Identity", "MaxPool", "Relu", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze",
 )  # fmt: skip
@@ -67,6 +68,12 @@ def kinds(mlir: Path) -> set[str]:
 def is_quantized(kinds: set[str]) -> bool:
     """Whether a model of these kinds() has quantize ops (QDQ) or products of integers."""
     return bool(kinds & {"dequantized", "integers"})
+
+
+def has_codes(graph: Any) -> bool:
+    """Whether an ONNX graph computes with quantized numbers, so that bytes among its inputs are such."""
+    kinds = (node.op_type for node in graph.node)
+    return any(kind in _OF_CODES or kind.startswith("QLinear") for kind in kinds)
 
 
 def is_mixed(kinds: set[str]) -> bool:

@@ -2,7 +2,7 @@
 
 - Matrix products, convolutions, products and differences with a number and arange() are of 32-bit integers, whose
   lowest bits are the same.
-- Truth values beside bytes become bytes.
+- Truth values beside bytes become bytes. Signed bytes beside unsigned ones become 32-bit integers, as both do.
 - A float becomes an unsigned byte by way of an integer, because the largest signed byte is 127.
 - Bytes that the model returns whatever its inputs are: torch-mlir takes constants of unsigned ones for signed ones.
 - A power of integers that is a float is one of floats. A power by a small integer is products.
@@ -117,12 +117,14 @@ def _of_one_type(graph: Any, node: Any, operands: Sequence[Any]) -> list[Any]:
     """Returns the operands of an op, of which truth values become bytes if the others are bytes."""
     import torch
 
+    to = torch.ops.aten.to.dtype
     nodes = [each for each in operands if isinstance(each, torch.fx.Node)]
     types = {each.meta["val"].dtype for each in nodes}
+    if types == {torch.int8, torch.uint8}:
+        return [call(graph, node, to, (each, torch.int32)) for each in nodes]
     if torch.bool not in types or len(types) != 2 or not types & {torch.int8, torch.uint8}:
         return list(operands)
     (byte,) = types - {torch.bool}
-    to = torch.ops.aten.to.dtype
     return [
         call(graph, node, to, (each, byte)) if each.meta["val"].dtype == torch.bool else each
         for each in nodes

@@ -41,7 +41,7 @@ def _stft(
     normalized: bool = False, onesided: bool | None = None, return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Any:  # fmt: skip
-    """Returns spectra of real numbers, whose padding is done; torch-mlir has those with a window and complex ones.
+    """Returns spectra of real numbers, whose padding is done.
 
     Args:
       x: [batch,] samples.
@@ -50,7 +50,7 @@ def _stft(
     """
     import torch
 
-    if x.is_complex() or window is not None and (return_complex or window.is_complex()):
+    if x.is_complex() or (window is not None and window.is_complex()):
         return NotImplemented
     length = n_fft if win_length is None else win_length
     before = (n_fft - length) // 2

@@ -1,4 +1,4 @@
-"""Shifts as PyTorch does, also by counts that an integer does not have bits for.
+"""Shifts as PyTorch does, also by counts that an integer does not have bits for, and changes bits by a number.
 
 In torch-mlir's linalg they are the machine's shifts, which take the count modulo the width or are undefined. PyTorch
 leaves nothing of a number that is shifted so far, or only its sign: a negative count is one that is too large.
@@ -24,6 +24,11 @@ def apply(program: Any) -> None:
             made = _shift(program.graph, node, packet in left)
             node.replace_all_uses_with(made)
             program.graph.erase_node(node)
+        elif node.target is aten.bitwise_xor.Scalar:
+            # torch-mlir knows it of tensors only.
+            x, number = node.args
+            filled = call(program.graph, node, aten.full_like.default, (x, number))
+            node.target, node.args = aten.bitwise_xor.Tensor, (x, filled)
 
 
 def _shift(graph: Any, node: Any, is_left: bool) -> Any:
@@ -52,7 +57,11 @@ def _shift(graph: Any, node: Any, is_left: bool) -> Any:
     # A shift to the right by all bits but one leaves the sign of a signed number.
     count = add(aten.where.self, is_none, add(aten.full_like.default, count, bits - 1), count)
     op = aten.bitwise_left_shift.Tensor if is_left else aten.bitwise_right_shift.Tensor
-    shifted = add(op, x, count)
+    if not dtype.is_signed and not is_left:  # torch-mlir shifts its sign in.
+        x, count = (add(aten.to.dtype, each, torch.int32) for each in (x, count))
+        shifted = add(aten.to.dtype, add(op, x, count), dtype)
+    else:
+        shifted = add(op, x, count)
     if not is_left and dtype.is_signed:
         return shifted
     return add(aten.where.self, is_none, add(aten.zeros_like.default, shifted), shifted)

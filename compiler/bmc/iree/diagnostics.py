@@ -46,7 +46,7 @@ _FUNCTION = re.compile(r"func\.func (?:\w+ )*@(?P<name>\w+)\(")
 _QUOTED = re.compile(r"^(.*:\d+:\d+: \w+: .*\n).*\n *\^.*\n?", re.MULTILINE)
 
 # When torch-mlir cannot lower an op, it often names one of the op's arguments, usually a constant.
-_TORCH_ARGUMENT = re.compile(r"torch\.(?:constant|prim|vtensor)\.")
+_TORCH_ARGUMENT = re.compile(r"torch\.(?:(?:constant|prim|vtensor)\.|tensor_static_info_cast)")
 _TORCH_OP = re.compile(
     r'= torch\.(?:operator "(?P<foreign>[\w.:]+)"|(?!constant|prim|vtensor)(?P<op>[\w.]+)).*'
     r'loc\([^"]*"(?P<name>[^"]+)"(?P<line>:\d+)?'
@@ -84,13 +84,13 @@ def rejection(
     op = _FOREIGN_OP.search(error) or _OP.search(error)
     name = op[1] if op else ""
     reader = _TORCH_OP.search(messages) if _TORCH_ARGUMENT.match(name) else None
-    if reader:
+    if reader:  # An op of the model.
         name = reader["foreign"] or reader["op"]
         where = reader["name"] + (reader["line"] or "")
     if where.startswith(LIBRARY_PREFIX):
         where = ""
     hint = f"rewrite that part of the model with other ops; reproducer: {reproducer}"
-    if name.partition(".")[0] in _INTERNAL:
+    if name.partition(".")[0] in _INTERNAL or _TORCH_ARGUMENT.match(name):
         part = "this part of the model" if where else "a part of the model"
         hint = f"{hint}; IREE's reason: {_short(error)}"
         return BmcError("op-rejected", f"{tool} cannot compile {part}", where=where, hint=hint)

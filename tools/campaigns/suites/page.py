@@ -56,7 +56,7 @@ of the error:
 | model-failed, bad-file | the framework itself does not run the case: use an op that the pinned version knows |
 | unsupported-dtype | convert inputs and outputs to a type that the message names |
 | dynamic-shape | give shapes that do not depend on what is in a tensor |
-| bad-signature | use tensors as inputs and outputs, and at least one input |
+| bad-signature | use tensors as inputs and outputs |
 | no-f16 | build for an ISA with Zfh and Zvfh |
 | import-disagrees | as for op-rejected: IREE computes the op wrong |
 """
