@@ -2,8 +2,8 @@
 
 - It knows neither Col2Im nor MaxUnpool. Places of a MaxPool it counts in each channel, and not by columns.
 - Where a MaxPool is padded unevenly, it pads floats with the least f64, which IREE cannot compile beside other f64, and
-  quantized numbers with zeros, and counts places in the padded image. It finds no places of integers, and takes unsigned bytes
-  for signed ones.
+  quantized numbers with zeros, and counts places in the padded image. It finds no places of integers, and takes
+  unsigned bytes for signed ones.
 - It has no LpPool with dilations or `auto_pad`, and no ConvTranspose with `auto_pad`.
 - IREE cannot compile a ConvTranspose with groups.
 - It leaves out the last windows of a MaxPool that `ceil_mode` adds, if there is one without them.
