@@ -21,7 +21,7 @@ _NAMED = re.compile(
 _OP = re.compile(r"'([a-z_]+\.[\w.]+)'")
 # Dialects of IREE's own steps, whose ops nobody writes in a framework.
 _INTERNAL = frozenset(
-    ("affine", "arith", "bufferization", "builtin", "cf", "flow", "func", "hal", "iree_codegen")
+    ("affine", "arith", "bufferization", "cf", "flow", "hal", "iree_codegen")
     + ("iree_linalg_ext", "iree_vector_ext", "linalg", "llvm", "math", "memref", "scf", "stream")
     + ("tensor", "tm_tensor", "torch_c", "util", "vector", "vm")
 )
@@ -90,7 +90,8 @@ def rejection(
     if where.startswith(LIBRARY_PREFIX):
         where = ""
     hint = f"rewrite that part of the model with other ops; reproducer: {reproducer}"
-    if name.partition(".")[0] in _INTERNAL or _TORCH_ARGUMENT.match(name):
+    is_internal = name.partition(".")[0] in _INTERNAL or _TORCH_ARGUMENT.match(name)
+    if is_internal and name.encode() not in source:  # The user's own file has it in letters.
         part = "this part of the model" if where else "a part of the model"
         hint = f"{hint}; IREE's reason: {_short(error)}"
         return BmcError("op-rejected", f"{tool} cannot compile {part}", where=where, hint=hint)

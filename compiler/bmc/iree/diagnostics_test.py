@@ -47,6 +47,8 @@ class RejectedTest(unittest.TestCase):
         self.rejects("cannot compile this part of the model", "model.py:3", f"model.py:3:8: {said}")
         self.rejects("cannot compile a part of the model", "", f"<unknown>:0: {said}")
         self.assertIn("IREE's reason: 'vector.contract' op", rejection(f"m:3:8: {said}").hint)
+        own = rejection(f"m:3:8: {said}", source=b"%1 = vector.contract %0")
+        self.assertIn("cannot compile op 'vector.contract': 'vector.contract' op", own.message)
 
     def test_a_line_of_the_model_is_better_than_one_of_a_library(self) -> None:
         error = "error: failed to legalize operation 'x.y'"

@@ -6,6 +6,7 @@ a sort in place changes what others read (docs/upstream/iree-shared-results.md).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,13 +18,24 @@ _DISPATCH, _RESHAPE, _UPDATE = "flow.dispatch", "flow.tensor.reshape", "flow.ten
 
 
 def apply(module: Any, _: object = None) -> None:
-    """Gives each kernel that overwrites such a result a copy of its own."""
-    for op in ir_util.all_of(module, _DISPATCH):
-        if any(isinstance(each.type, ir.ShapedType) for each in op.operands):
+    """Gives each kernel that overwrites such a result a copy of its own, unless nobody else reads it."""
+    found = [
+        op
+        for op in ir_util.all_of(module, _DISPATCH)
+        if not any(isinstance(each.type, ir.ShapedType) for each in op.operands)
+    ]
+    # Equal kernels become one, in all initializers too.
+    readers = Counter(
+        str(op.attributes["entry_points"])
+        for op in found
+        for result in op.results
+        for _ in _uses(result)
+    )
+    for op in found:
+        if readers[str(op.attributes["entry_points"])] < 2:
             continue
         for result in op.results:
-            uses = list(_uses(result))
-            for user, place in uses if len(uses) > 1 else ():
+            for user, place in list(_uses(result)):
                 if _overwrites(user, place):
                     with ir.InsertionPoint(user), user.location:
                         user.operands[place] = _copied(user.operands[place])

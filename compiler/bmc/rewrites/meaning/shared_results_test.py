@@ -32,6 +32,8 @@ _IN_PLACE = "%y = flow.dispatch @d::@d(%x, %n) : (tensor<1x4xf32>, tensor<1x4xf3
 _RESHAPED = """%z = flow.dispatch @d::@d(%r) : (tensor<4xf32>) -> %r
   %y = flow.tensor.reshape %z : tensor<4xf32> -> tensor<1x4xf32>"""
 _UPDATE = "%y = flow.tensor.update %x, %n[%c0, %c0] : tensor<1x4xf32> -> %n as tensor<1x4xf32>"
+_AGAIN = """%m = flow.dispatch @d::@d() : () -> tensor<1x4xf32>
+  %y = flow.dispatch @d::@d(%x, %m) : (tensor<1x4xf32>, tensor<1x4xf32>) -> %m"""
 _APART = "%y = flow.dispatch @d::@d(%n) : (tensor<1x4xf32>) -> tensor<1x4xf32>"
 
 
@@ -66,6 +68,7 @@ class ResultsTest(support.FolderTest):
             (_IN_PLACE, "", "", True),
             (_RESHAPED, "", "", True),
             (_UPDATE, "", "", True),
+            (_AGAIN, "", "", True),
             (_APART, "", "", False),
             (_IN_PLACE, "%x", "tensor<1x4xf32>", False),
         ):
