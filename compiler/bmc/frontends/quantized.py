@@ -22,7 +22,7 @@ PRODUCTS = {
     "Attention": 2, "Conv": 2, "ConvTranspose": 2, "Einsum": 2, "FusedMatMul": 2, "GRU": 3, "Gemm": 2, "LSTM": 3,
     "MatMul": 2, "MultiHeadAttention": 3, "RNN": 3,
 }  # fmt: skip
-_OF_CODES = ("ConvInteger", "DequantizeLinear", "MatMulInteger")
+_INTEGER_PRODUCTS = ("ConvInteger", "MatMulInteger", "QGemm", "QLinearConv", "QLinearMatMul")
 _MOVES = (
     "Flatten", "Gather", "Identity", "MaxPool", "Relu", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze",
 )  # fmt: skip
@@ -71,9 +71,15 @@ def is_quantized(kinds: set[str]) -> bool:
 
 
 def has_codes(graph: Any) -> bool:
-    """Whether an ONNX graph computes with quantized numbers, so that bytes among its inputs are such."""
-    kinds = (node.op_type for node in graph.node)
-    return any(kind in _OF_CODES or kind.startswith("QLinear") for kind in kinds)
+    """Whether bytes among the inputs of an ONNX graph may be any quantized numbers.
+
+    Not beside products: those of large bytes saturate in onnxruntime, on machines without VNNI alone.
+    """
+    kinds = {node.op_type for node in graph.node}
+    multiplies = kinds & {*PRODUCTS, *_INTEGER_PRODUCTS}
+    return not multiplies and any(
+        kind == "DequantizeLinear" or kind.startswith("QLinear") for kind in kinds
+    )
 
 
 def is_mixed(kinds: set[str]) -> bool:
