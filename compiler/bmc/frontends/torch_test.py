@@ -121,7 +121,7 @@ def own_input():
 
 def masked():
     def forward(self, x):
-        return x[x % 2 == 0] * 2  # masked
+        return x[x % 2 == 0].sum()  # masked
 
     return _spec(forward)
 
