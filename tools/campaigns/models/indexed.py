@@ -63,6 +63,14 @@ def _sorted(c: Call, part: int) -> Any:
     return torch.sort(c.x, dim=c["axis"], descending=c["descending"], stable=True)[part]
 
 
+def _ranks(c: Call) -> Any:
+    """The place of each element in the order of all, by a scatter of numbers."""
+    order = _sorted(c, 1)
+    shape = [-1 if axis == c["axis"] else 1 for axis in range(c.x.dim())]
+    numbers = torch.arange(c.x.shape[c["axis"]]).reshape(shape).expand_as(order)
+    return torch.zeros_like(order).scatter(c["axis"], order, numbers)
+
+
 def _largest(random: Random, shape: tuple[int, ...]) -> dict[str, Any] | None:
     found = _order(random, shape)
     return found and {**found, "count": random.randint(1, shape[found["axis"]])}
@@ -99,6 +107,11 @@ OPS = {
     "int_argmax": Op(_of_integers(_order), lambda c: torch.argmax(c.x, c["axis"])),
     "int_argsort": Op(_of_integers(_order), lambda c: _sorted(c, 1)),
     "int_sort": Op(_of_integers(_order), lambda c: _sorted(c, 0)),
+    "int_amax": Op(_of_integers(_order), lambda c: torch.amax(c.x, c["axis"])),
+    "int_amin": Op(_of_integers(_order), lambda c: torch.amin(c.x, c["axis"])),
+    # To places among its own elements.
+    "int_moved": Op(_of_integers(_order), lambda c: c.x.scatter(c["axis"], _sorted(c, 1), c.x)),
+    "int_ranks": Op(_of_integers(_order), _ranks),
     "int_sum": Op(_of_integers(_order), lambda c: torch.sum(c.x, c["axis"])),
     "int_abs": Op(_signed_integers, lambda c: torch.abs(c.x)),
     "int_neg": Op(_signed_integers, lambda c: torch.neg(c.x)),
