@@ -28,6 +28,8 @@ from bmc.elf import kernels
 from bmc.errors import BmcError
 from bmc.frontends import import_model, mlir
 from bmc.frontends.options import ImportOptions
+from bmc.ir import ir_util
+from bmc.iree import phases
 from bmc.iree.tool import IreeTool
 from bmc.libraries.library import Library
 from bmc.plan import build
@@ -128,6 +130,25 @@ class FolderTest(unittest.TestCase):
         path = self.write("model.mlir", text)
         signatures = artifacts.main_signature(*mlir.signature(path, path.name))
         return reference.HostModel.compile(path, signatures, self.folder / "reproducer").run(inputs)
+
+    def compiled_apart(
+        self,
+        text: str,
+        phase: phases.Phase,
+        flags: tuple[str, ...],
+        rewrite: Callable[[Any], None] | None,
+    ) -> bytes:
+        """Returns what iree-compile alone makes of MLIR text, with a rewrite, if there is one, after a phase."""
+        tool = IreeTool(self.folder, self.folder / "reproducer")
+        self.write("source.mlir", text)
+        tool.compile("source.mlir", "phase.mlirbc", *flags, *phases.ending(phase))
+        with ir.Context(), ir.Location.unknown():
+            module = ir_util.read(self.folder / "phase.mlirbc")
+            if rewrite:
+                rewrite(module)
+            ir_util.write(module, self.folder / "phase.mlirbc")
+        tool.compile("phase.mlirbc", "model.vmfb", *flags, *phases.resuming(phase))
+        return (self.folder / "model.vmfb").read_bytes()
 
     def refuses(self, kind: str, *parts: str, call: Any) -> BmcError:
         """Asserts that call() raises a BmcError of this kind whose text contains all the parts."""

@@ -280,10 +280,10 @@ def _export(function: Any, traced: Any, inputs: tuple[TensorInfo, ...], path: Pa
         name = _PRIMITIVE.search(str(calls[0].location))
         target = ir.StringAttr(calls[0].attributes["call_target_name"]).value
         primitive = name[1] if name else target
-        where_to = "Python" if "callback" in primitive else "a library of its own"
+        library = "Python" if "callback" in primitive else "a library of its own"
         raise BmcError(
             "op-rejected",
-            f"JAX computes '{primitive}' in {where_to}, which the target does not have",
+            f"JAX computes '{primitive}' in {library}, which the target does not have",
             where=f"{line[1]}:{line[2]}" if line else "",
             hint=_OTHER_OPS,
         )

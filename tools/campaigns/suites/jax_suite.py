@@ -20,6 +20,7 @@ from bmc.frontends import jax as frontend
 from bmc.frontends.options import ImportOptions
 
 _PARENTS: list[Any] = []
+_LONGEST = 40
 _RANDOM = ("random_", "rng_")
 # By bytes of a real number: what sums of a hundred terms in another order may differ by.
 _CLOSE = {
@@ -44,10 +45,15 @@ def cases() -> Iterator[Case]:
             yield Case(
                 harness.group_name,
                 np.dtype(harness.dtype).name,
-                harness.fullname,
+                _name(harness.fullname),
                 functools.partial(_load, harness),
                 "random" if harness.group_name.startswith(_RANDOM) else "",
             )
+
+
+def _name(full: str) -> str:
+    """Returns a name of at most 49 characters: JAX's own have up to 350."""
+    return full if len(full) <= _LONGEST else f"{full[:_LONGEST]}_{zlib.crc32(full.encode()):08x}"
 
 
 def _load(harness: Any, out: Path) -> ImportedModel:

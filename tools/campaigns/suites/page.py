@@ -26,7 +26,8 @@ PACKAGES = {
 _SOURCES = {
     "jax": "The harnesses with which JAX tests its own conversions (`jax._src.internal_test_util.test_harnesses`), as"
     " far as JAX itself runs them on CPUs. JAX gives the outputs.",
-    "keras": "The calls of `run_layer_test` in the tests inside of Keras's wheel. TensorFlow gives the outputs.",
+    "keras": "The calls of `run_layer_test` in the tests inside of Keras's wheel, but for three of"
+    " spectrograms, which take too long in Spike. TensorFlow gives the outputs.",
     "onnx": "The backend tests in the `onnx` wheel: all node tests, and the simple and PyTorch models and three of the"
     " light ones, each at its own opset. The expected outputs are the standard's; those of the light models"
     " and of `recurrent/` (recurrent layers with one attribute or optional input each) are onnxruntime's.",

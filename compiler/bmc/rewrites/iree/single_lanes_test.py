@@ -6,10 +6,8 @@ import unittest
 from pathlib import Path
 
 import support
-from iree.compiler import ir
 
-from bmc.ir import ir_util
-from bmc.iree.tool import IreeTool
+from bmc.iree import phases
 from bmc.rewrites.iree import single_lanes
 
 _REPORT = Path(__file__).parents[4] / "docs/upstream/llvm-single-lanes.md"
@@ -34,18 +32,9 @@ _LARGEST = """module {
 class SingleLanesTest(support.FolderTest):
     def assembly(self, text: str, *, scalar: bool) -> str:
         """Returns LLVM's text of the only kernel."""
-        tool = IreeTool(self.folder, self.folder / "reproducer")
-        self.write("model.mlir", text)
-        half = ("--compile-to=executable-targets", "--emit-mlir-bytecode")
-        tool.compile("model.mlir", "kernels.mlirbc", *_FLAGS, *half)
-        with ir.Context(), ir.Location.unknown():
-            module = ir_util.read(self.folder / "kernels.mlirbc")
-            if scalar:
-                single_lanes.apply(module)
-            ir_util.write(module, self.folder / "kernels.mlirbc")
         dumped = f"--iree-hal-dump-executable-intermediates-to={self.folder}/dumped"
-        rest = ("--compile-from=executable-targets", dumped)
-        tool.compile("kernels.mlirbc", "model.vmfb", *_FLAGS, *rest)
+        rewrite = single_lanes.apply if scalar else None
+        self.compiled_apart(text, phases.TARGETS, (*_FLAGS, dumped), rewrite)
         (file,) = (self.folder / "dumped").glob("*.s")
         kernel = file.read_text(encoding="utf-8").partition("\nmain_dispatch_0")[2]
         return kernel.partition(".Lfunc_end")[0]

@@ -1,7 +1,7 @@
 """Keeps sums over several axes apart from products with a factor that has only some of them: `(x * w).sum()`.
 
-IREE makes a contraction of both, and takes the axes that the factor lacks out of it where a tile has one element of
-them, but not out of the result, and rejects what it has made (docs/upstream/iree-partial-factors.md).
+IREE makes a contraction of both, and takes an outer axis that the factor lacks out of it where a tile has one element
+of it, but not out of the result, and rejects what it has made (docs/upstream/iree-partial-factors.md).
 """
 
 from __future__ import annotations
@@ -27,9 +27,15 @@ def apply(module: Any, _: object = None) -> None:
         product = ir_util.definition(op.operands[0]) if len(summed) > 1 else None
         if product is None:
             continue
-        if any(summed & axes and summed - axes for axes in _factors(product)):
+        if any(_lacks_an_outer(summed, axes) for axes in _factors(product)):
             with ir.InsertionPoint(op), op.location:
                 op.operands[0] = build.same(_BARRIER, op.operands[0])
+
+
+def _lacks_an_outer(summed: set[int], axes: set[int]) -> bool:
+    """Whether a factor with these axes has one of the sum's behind one that it lacks; IREE knows the other order."""
+    lacking, had = summed - axes, summed & axes
+    return bool(lacking and had) and max(had) > min(lacking)
 
 
 def _summed(op: ir_util.Op) -> set[int]:
@@ -52,7 +58,7 @@ def _factors(product: ir_util.Op) -> list[set[int]]:
         if len(body) < 2 or body[-2] not in _PRODUCTS:
             return []
         return [
-            {loop for loop, size in zip(loops, operand.type.shape, strict=True) if size > 1}
+            {loop for loop, size in zip(loops, _sizes(operand), strict=True) if size > 1}
             for operand, each in zip(
                 list(product.operands)[:-1], linalg.get_indexing_maps(product), strict=False
             )
@@ -61,6 +67,11 @@ def _factors(product: ir_util.Op) -> list[set[int]]:
     if product.name not in _PRODUCTS:
         return []
     return [_axes(factor) for factor in product.operands]
+
+
+def _sizes(operand: Any) -> list[int]:
+    """Returns the shape of an operand, which may be a number."""
+    return list(operand.type.shape) if isinstance(operand.type, ir.ShapedType) else []
 
 
 def _axes(value: Any) -> set[int]:

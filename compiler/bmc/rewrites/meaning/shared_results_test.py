@@ -7,12 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import support
-from iree.compiler import ir
 
 from bmc import reference
 from bmc.dtype import Array
-from bmc.ir import ir_util
-from bmc.iree.tool import IreeTool
+from bmc.iree import phases
 from bmc.rewrites.meaning import shared_results
 
 _REPORT = Path(__file__).parents[4] / "docs/upstream/iree-shared-results.md"
@@ -42,18 +40,9 @@ class ResultsTest(support.FolderTest):
         from iree import runtime
 
         text = _REPORT.read_text(encoding="utf-8").partition("```mlir\n")[2].partition("```")[0]
-        tool = IreeTool(self.folder, self.folder / "reproducer")
-        self.write("source.mlir", text)
         flags = (*reference.HOST_FLAGS, "--iree-opt-const-expr-hoisting=false")
-        half = ("--compile-to=flow", "--emit-mlir-bytecode")
-        tool.compile("source.mlir", "flow.mlirbc", *flags, *half)
-        with ir.Context(), ir.Location.unknown():
-            module = ir_util.read(self.folder / "flow.mlirbc")
-            if apart:
-                shared_results.apply(module)
-            ir_util.write(module, self.folder / "flow.mlirbc")
-        tool.compile("flow.mlirbc", "model.vmfb", *flags, "--compile-from=flow")
-        data = (self.folder / "model.vmfb").read_bytes()
+        rewrite = shared_results.apply if apart else None
+        data = self.compiled_apart(text, phases.FLOW, flags, rewrite)
         loaded = runtime.load_vm_flatbuffer(data, driver="local-sync")
         return [np.asarray(order) for order in loaded["main"](*_KEYS)]
 

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import support
-from iree.compiler import ir
 
 from bmc import reference
 from bmc.dtype import Array
-from bmc.ir import ir_util
-from bmc.iree.tool import IreeTool
+from bmc.iree import phases
 from bmc.rewrites.meaning import shared_splats
 
 _REPORT = Path(__file__).parents[4] / "docs/upstream/iree-shared-splats.md"
@@ -35,23 +33,13 @@ class SplatsTest(support.FolderTest):
     def answer(self, text: str, *, apart: bool) -> Array:
         from iree import runtime
 
-        tool = IreeTool(self.folder, self.folder / "reproducer")
-        self.write("source.mlir", text)
         flags = (
             *reference.HOST_FLAGS,
             "--iree-stream-partitioning-favor=debug",
             "--iree-input-demote-f64-to-f32=false",
         )
-        tool.compile(
-            "source.mlir", "flow.mlirbc", *flags, "--compile-to=flow", "--emit-mlir-bytecode"
-        )
-        with ir.Context(), ir.Location.unknown():
-            module = ir_util.read(self.folder / "flow.mlirbc")
-            if apart:
-                shared_splats.apply(module)
-            ir_util.write(module, self.folder / "flow.mlirbc")
-        tool.compile("flow.mlirbc", "model.vmfb", *flags, "--compile-from=flow")
-        data = (self.folder / "model.vmfb").read_bytes()
+        rewrite = shared_splats.apply if apart else None
+        data = self.compiled_apart(text, phases.FLOW, flags, rewrite)
         loaded = runtime.load_vm_flatbuffer(data, driver="local-sync")
         x = _X.astype(np.float64 if "f64" in text else np.int64)
         return np.asarray(loaded["main"](x))
