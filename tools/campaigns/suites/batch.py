@@ -26,7 +26,8 @@ from tools.run.kit import Kit
 _RIGHT = Verdict(Outcome.RIGHT)
 # What the ISA lacks is no verdict on a case that another ISA computes.
 _NOT_ON_ISA = "no-f16"
-_DEADLINE_SECONDS = 600.0
+_BOOT_SECONDS = 600.0
+_LARGE_BOOT_SECONDS = 2 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,18 @@ class Judge:
                     models[index] = case.load(out)
                 except Exception as error:
                     verdicts[index] = failed("import", error)
+            seconds = _LARGE_BOOT_SECONDS if any(case.large for case in cases) else _BOOT_SECONDS
             for indices in _alike(models):
-                verdicts |= self._judge({index: models[index] for index in indices})
+                verdicts |= self._judge({index: models[index] for index in indices}, seconds)
             for index, verdict in verdicts.items():
                 if index in models and verdict.outcome in (Outcome.WRONG, Outcome.CAUGHT):
                     verdicts[index] = _undecided(models[index]) or verdict
         return [verdicts[index] for index in range(len(cases))]
 
-    def _judge(self, models: dict[int, ImportedModel]) -> dict[int, Verdict]:
+    def _judge(self, models: dict[int, ImportedModel], seconds: float) -> dict[int, Verdict]:
         """Returns the first verdict on each model that is not right; it takes no part in later steps."""
         verdicts = dict.fromkeys(models, _RIGHT)
-        for step in (_host, *(self._target(kit) for kit in self.kits)):
+        for step in (_host, *(self._target(kit, seconds) for kit in self.kits)):
 
             def run(chosen: list[int], step: _Step = step) -> list[Verdict]:
                 with tempfile.TemporaryDirectory() as work:
@@ -73,8 +75,8 @@ class Judge:
             verdicts |= together.judge(left, run, _VERDICTS)
         return verdicts
 
-    def _target(self, kit: Kit) -> _Step:
-        """Returns the step that compiles for the kit's ISA and runs in each of its environments."""
+    def _target(self, kit: Kit, seconds: float) -> _Step:
+        """Returns the step that compiles for the kit's ISA and runs in each of its environments for so long at most."""
 
         def step(model: ImportedModel, work: Path) -> list[Verdict]:
             options = CompileOptions(kit.data["c_name"], target.find(kit.data["isa"]), work / "out")
@@ -88,7 +90,7 @@ class Judge:
             found: dict[int, Verdict] = {}
             for name in kit.data["runs"]:
                 where = f"{kit.data['isa']} in {name}"
-                outcome = kit.run(elf, name, deadline=_DEADLINE_SECONDS)
+                outcome = kit.run(elf, name, deadline=seconds)
                 records = together.cases(outcome, where, len(model.golden.inputs))
                 for record, entry in zip(records, _entries(model), strict=True):
                     if record.field("result") != "ok":

@@ -36,7 +36,7 @@ class Case:
       name: the suite's own name of the case.
       load: imports the model into a folder; raises BmcError.
       outside: why the case does not count, such as "strings"; "" if it does.
-      large: whether it is too large to share an image.
+      large: whether it is too large to share an image, and may take hours in an emulator.
     """
 
     op: str

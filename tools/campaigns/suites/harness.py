@@ -20,6 +20,7 @@ _KITS = (
 )
 _BATCH = 60
 _DEADLINE_SECONDS = 1800.0
+_LARGE_SECONDS = 6 * 3600.0
 
 
 def list_of(suite: str) -> Path:
@@ -44,7 +45,7 @@ def run(cases: Sequence[Case], enter: Callable[[], None], jobs: int) -> Iterator
         alone: list[tuple[Case, ...]] = []
         small = [case for case in cases if not case.large]
         batches = [tuple(small[i : i + _BATCH]) for i in range(0, len(small), _BATCH)]
-        batches += [(case,) for case in cases if case.large]
+        large = [(case,) for case in cases if case.large]
         for done in workers.run(batches, work, jobs=jobs, deadline_seconds=_DEADLINE_SECONDS):
             if done.answer is None:
                 alone += [(case,) for case in done.task]
@@ -53,7 +54,8 @@ def run(cases: Sequence[Case], enter: Callable[[], None], jobs: int) -> Iterator
                     Row.of(case, verdict)
                     for case, verdict in zip(done.task, done.answer, strict=True)
                 ]
-        for done in workers.run(alone, work, jobs=jobs, deadline_seconds=_DEADLINE_SECONDS):
-            (case,) = done.task
-            (verdict,) = done.answer or [Verdict(Outcome.CRASH, done.died)]
-            yield [Row.of(case, verdict)]
+        for left, seconds in ((alone, _DEADLINE_SECONDS), (large, _LARGE_SECONDS)):
+            for done in workers.run(left, work, jobs=jobs, deadline_seconds=seconds):
+                (case,) = done.task
+                (verdict,) = done.answer or [Verdict(Outcome.CRASH, done.died)]
+                yield [Row.of(case, verdict)]

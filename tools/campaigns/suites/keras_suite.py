@@ -21,6 +21,8 @@ from bmc.frontends.options import ImportOptions
 
 _CALL = "run_layer_test"
 _BATCH = 2
+# Up to 49 million numbers from products with few columns.
+_LARGE = "stft_spectrogram_test.TestSpectrogram.test_spectrogram_basics"
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ def cases() -> Iterator[Case]:
     with multiprocessing.get_context("fork").Pool(1) as pool:
         found = pool.apply(_found)
     for place, op, dtype, outside in found:
-        yield Case(op, dtype, place.name, functools.partial(_load, place), outside)
+        large = place.name.startswith(_LARGE)
+        yield Case(op, dtype, place.name, functools.partial(_load, place), outside, large)
 
 
 def _found() -> list[tuple[_Place, str, str, str]]:
