@@ -101,6 +101,7 @@ class HostModel:
         from bmc.ir import ir_util
         from bmc.rewrites.meaning import (
             bf16_rounding,
+            complex_moves,
             concatenations,
             empty_products,
             f64_constants,
@@ -123,6 +124,7 @@ class HostModel:
             trigonometry,
             unsigned_numbers,
             unsigned_operands,
+            window_scatters,
             windows,
         )
 
@@ -135,6 +137,8 @@ class HostModel:
                 for rewrite in (
                     loop_conditions,
                     insertions_as_pads,
+                    window_scatters,
+                    complex_moves,
                     reversals,
                     unsigned_numbers,
                     index_bounds,

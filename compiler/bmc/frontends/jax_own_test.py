@@ -55,13 +55,22 @@ def factors():
     # In the order of their names, the second one is no float.
     near = spec.Tolerance(1e-4, 1e-4)
     return spec.ModelSpec(function, ((_A, _WIDE),), (near, spec.Exact(), *[near] * 7))
+
+
+def approximate():
+    def function(x):
+        # Of equal elements, JAX gives the places in no order.
+        largest = jax.lax.approx_max_k(x, 3, reduction_dimension=0)[0]
+        return largest, jax.lax.approx_min_k(x, 2, aggregate_to_topk=False)[0]
+
+    return spec.ModelSpec(function, ((_WIDE,),), spec.Tolerance(1e-6, 0.0), ranges=((-3.0, 3.0),))
 """
 
 
 class OwnTest(support.FolderTest):
     def test_agrees(self) -> None:
         path = self.write("model.py", _MODEL)
-        for name in ("transforms", "factors"):
+        for name in ("transforms", "factors", "approximate"):
             model = import_model(f"{path}:{name}", ImportOptions(), self.folder / name)
             self.assertIn(support.AGREES, model.second_reference)
 
@@ -72,6 +81,7 @@ class OwnTest(support.FolderTest):
             for name, part in (
                 ("transforms", "stablehlo.fft"),
                 ("factors", "in a library of its own"),
+                ("approximate", "'approx_top_k' in a library"),
             ):
                 self.refuses(
                     "op-rejected",

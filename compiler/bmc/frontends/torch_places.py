@@ -32,14 +32,16 @@ def op_name(target: Any) -> str:
 
 
 def written(node: Any) -> str:
-    """Returns the name of the op that a user wrote, of which PyTorch has made a node by decomposition."""
+    """Returns the name of the op or function that a user wrote, of which PyTorch has made a node."""
     if node.target is operator.getitem:
         return written(node.args[0])
+    # A function in Python, such as torch.norm, calls ops that users may not know.
+    kind, _, function = (node.meta.get("torch_fn") or ("", ""))[1].partition(".")
     name = str(node.target)
     sources = node.meta.get("from_node")
     while sources:
         name, sources = str(sources[0].target), sources[0].from_node
-    return name
+    return function if kind == "function" and function != op_name(name) else name
 
 
 def layer_frame(node: Any) -> str:

@@ -62,13 +62,11 @@ def of_import(program: Any, error: Exception) -> BmcError:
     for node in program.graph.nodes:
         name = getattr(node.target, "__name__", "")
         if node.op == "call_function" and name and name in text:
-            # A wrapper for an op with side effects has that op as an argument.
-            ops = [a for a in (node.target, *node.args) if hasattr(a, "overloadpacket")]
             return BmcError(
                 "op-rejected",
-                f"torch-mlir cannot import op '{ops[0] if ops else name}': {text}",
+                f"torch-mlir cannot import op '{torch_places.written(node)}'",
                 where=_line(node),
-                hint="rewrite that part of the model with other ops",
+                hint=f"rewrite that part of the model with other ops; torch-mlir's reason: {text}",
             )
     for node in program.graph.nodes:
         if text == str(getattr(node.meta.get("val"), "dtype", "")):

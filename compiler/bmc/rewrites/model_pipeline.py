@@ -7,6 +7,7 @@ from bmc.rewrites.iree import constant_bytes, constant_casts, separable_gathers
 from bmc.rewrites.layout import transposed_convolutions
 from bmc.rewrites.meaning import (
     bf16_rounding,
+    complex_moves,
     concatenations,
     empty_products,
     f64_constants,
@@ -27,6 +28,7 @@ from bmc.rewrites.meaning import (
     trigonometry,
     unsigned_numbers,
     unsigned_operands,
+    window_scatters,
     windows,
 )
 from bmc.rewrites.model_context import ModelContext
@@ -69,6 +71,20 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "What is inserted into constants is padded, where IREE gives an insertion the wrong shape.",
         "Before IREE joins an insertion with what computes the inserted tensor.",
         insertions_as_pads.apply,
+    ),
+    Rewrite(
+        "window_scatters",
+        phases.INPUT,
+        "Gradients of pools go to the places that StableHLO says, and IREE knows them all.",
+        "Before unsigned_numbers, which knows the operations that it makes.",
+        window_scatters.apply,
+    ),
+    Rewrite(
+        "complex_moves",
+        phases.INPUT,
+        "Complex numbers may be padded.",
+        "Before IREE computes constants.",
+        complex_moves.apply,
     ),
     Rewrite(
         "separable_gathers",

@@ -4,8 +4,6 @@
 - How many ones are in each window, as average pools divide by, is a constant. IREE counts too few if it does not
   evaluate constant expressions itself.
 - Padding changes no result of XLA. IREE pads with the number that a reduction starts from.
-- The gradient of a maximum pool goes to the first of equal elements. IREE asks whether the next element replaces the
-  one that is selected, where StableHLO asks whether the selected one stays.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.dtype import Array
-from bmc.ir import build, constant_arrays, ir_util, stablehlo
+from bmc.ir import constant_arrays, ir_util, stablehlo
 
 # Operation -> the number that changes no result of it.
 _NEUTRAL = {"stablehlo.add": 0, "stablehlo.multiply": 1}
@@ -75,8 +73,6 @@ def apply(module: Any, _: object = None) -> None:
         _cut(op, len(op.results), _of_reduction(op))
         if len(op.results) == 1:
             _pad(op, module)
-    for op in ir_util.all_of(module, "stablehlo.select_and_scatter"):
-        _turn(op)
 
 
 def _numbers(op: ir_util.Op, name: str, default: int, rank: int) -> list[int]:
@@ -176,21 +172,6 @@ def _pad(op: ir_util.Op, module: Any) -> None:
         op.operands[0] = stablehlo.padded(value, neutral, low, high, between)
     op.attributes["padding"] = ir.DenseElementsAttr.get(np.zeros((rank, 2), np.int64))
     op.attributes["base_dilations"] = ir.DenseI64ArrayAttr.get([1] * rank)
-
-
-def _turn(op: ir_util.Op) -> None:
-    """Asks whether the selected element does not stay."""
-    block = op.regions[0].blocks[0]
-    end = block.operations[len(block.operations) - 1]
-    first, second = block.arguments
-    kind = end.operands[0].type
-    with ir.InsertionPoint(end), op.location:
-        turned = build.op("stablehlo.not", kind, end.operands[0])
-    end.operands[0] = turned
-    for each in list(block.operations):
-        for number, value in enumerate(each.operands):
-            if value in (first, second):
-                each.operands[number] = second if value == first else first
 
 
 def _is_count(op: ir_util.Op, module: Any) -> bool:
