@@ -126,6 +126,7 @@ class Reader:
       views: the operands, by number as in Product.
       operations: collects the nodes of the epilogue.
       known: the operations of the function that have been read.
+      start: the constant that all sums start from, None if it is zero; the epilogue adds it.
     """
 
     def __init__(self, function: ir_util.Op) -> None:
@@ -133,6 +134,7 @@ class Reader:
         self.views: list[View] = []
         self.operations = Operations(self.table)
         self.known: set[Any] = set()
+        self.start: Any = None
         # The padded ones of the first two operands.
         self._padded_operands: dict[int, padding.Padded] = {}
 
@@ -161,8 +163,14 @@ class Reader:
           result_loops: its loops along the axes of its result.
         """
         self.known.add(root)
-        self.operations.node(Node("sum", dtype_of(root.results[0])))
-        computed = self._elementwise(root.results[0], result_loops)
+        dtype = dtype_of(root.results[0])
+        total = self.operations.node(Node("sum", dtype))
+        if self.start is not None:
+            start = self.operations.value(self.start, {})
+            name = "addf" if dtype in FLOATS else "addi"
+            total = self.operations.node(Node(name, dtype, (total, start)))
+        sums = _Computed(total, tuple(result_loops))
+        computed = self._elementwise({root.results[0]: sums})
         self._stores([op for op in self.ops if op.name == STORE], computed)
         for op in self.ops:
             if (
@@ -188,7 +196,7 @@ class Reader:
         return ops[0]
 
     def initial(self, start: Any, result_loops: list[Any]) -> int | None:
-        """Returns the number of the operand with the initial values of sums, None if they are zeros.
+        """Returns the number of the operand with the initial values of sums, None if they are a constant.
 
         Args:
           start: the tensor with the initial values.
@@ -198,8 +206,10 @@ class Reader:
         fill = _filler(owner)
         if fill is not None:
             value = ir_util.definition(fill)
-            if value is None or value.name != "arith.constant" or rescales.number(value) != 0:
-                raise Unsupported("sums with a constant initial value other than zero")
+            if value is None or value.name != "arith.constant":
+                raise Unsupported("sums with computed initial values")
+            if rescales.number(value) != 0:
+                self.start = fill
             self.known.add(owner)
             return None
         if (
@@ -231,9 +241,9 @@ class Reader:
         """Returns the number of an operand that is read at computed indices."""
         return self.operand(value, [ir.AffineExpr.get_constant(0)] * value.type.rank)
 
-    def _elementwise(self, sums: Any, result_loops: list[Any]) -> dict[Any, _Computed]:
-        """Adds the nodes of the epilogue; returns the tensors that it computes."""
-        computed = {sums: _Computed(0, tuple(result_loops))}
+    def _elementwise(self, sums: dict[Any, _Computed]) -> dict[Any, _Computed]:
+        """Adds the nodes of the epilogue that reads sums; returns all tensors that are computed."""
+        computed = dict(sums)
         for op in self.ops:
             read = [operand for operand in op.operands if operand in computed]
             if not read or op.name == STORE:

@@ -95,8 +95,19 @@ class ReadTest(ReadCase):
   %sums = {MATMUL}
 """
         self.assertEqual(self.read(text + stored("sums")).initial, 3)
-        ones = FLOAT.replace("constant 0.0", "constant 1.0")
-        self.declines("constant initial value", ones + stored("sums"))
+
+    def test_sums_that_start_from_a_constant(self) -> None:
+        """As with the bias of a single channel, which IREE makes of it."""
+        product = self.read(FLOAT.replace("constant 0.0", "constant 1.5") + stored("sums"))
+        self.assertIsNone(product.initial)
+        self.assertEqual(
+            product.epilogue,
+            (
+                Node("sum", "f32"),
+                Node("constant", "f32", value=1.5),
+                Node("addf", "f32", (0, 1)),
+            ),
+        )
 
     def test_a_convolution_that_is_stored_with_other_axes_first(self) -> None:
         text = """

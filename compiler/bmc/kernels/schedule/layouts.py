@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from iree.compiler import ir
+
 from bmc.ir.contraction import Contraction
 from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.problem.product import A, Edge, Loop, Node, Padding, Unsupported
@@ -16,6 +18,8 @@ from bmc.kernels.schedule import fastest
 _EPILOGUE_COSTS = {"f16": 10, "f32": 10, "i32": 14}
 # Estimated instructions for each multiply-accumulate in a vector kernel of IREE.
 IREE = 0.3
+# What a byte of a padded copy of an image costs, in instructions; most of it is for the memory.
+_COPIED = 1
 # Estimated instructions for each multiply-accumulate in a kernel library's int8 dot products, and for each byte of the
 # image that the library packs for them, from HWC and from CHW.
 _DOT_COST, _PACKED_PIXELS, _PACKED_PLANES = 0.015, 0.1, 0.3
@@ -90,7 +94,12 @@ def cost(
         product, _ = arranged(dtypes, loops, summed, None, nodes, padding)
         return fastest.cost(product, vlen, _EPILOGUE_COSTS[dtypes[2]])
     except Unsupported:
-        return IREE * float(math.prod(extents.values()))
+        if not edges:
+            return IREE * float(math.prod(extents.values()))
+    shape = [sum(sizes) for sizes in zip(low, image.shape, high, strict=True)]
+    padded_copy = ir.RankedTensorType.get(shape, image.element_type)
+    of_copy = cost(contraction, (padded_copy, weights, result), orders, vlen, gaps)
+    return of_copy + float(_COPIED * math.prod(shape) * WIDTHS[dtypes[0]])
 
 
 def _steps(shape: Sequence[int], order: Sequence[int], dtype: str) -> list[int]:

@@ -81,6 +81,24 @@ class LayoutsTest(unittest.TestCase):
         self.assertEqual(pixels, planes)
         self.assertGreater(pixels, 0.25 * 4 * 4 * 4 * 9 * 4)
 
+    def test_a_window_that_is_too_wide_for_the_padding_reads_a_copy(self) -> None:
+        with ir.Context(), ir.Location.unknown():
+            element = ir.F32Type.get()
+            for width, copies in ((5, False), (9, True)):
+                image, padded, weights, result = (
+                    ir.RankedTensorType.get(shape, element)
+                    for shape in ([48, 48, 8], [50, 47 + width, 8], [3, width, 8, 8], [48, 48, 8])
+                )
+                orders, sides = (_PLANES, _PLANES), (1, width // 2, 0)
+                through = layouts.cost(
+                    _CONVOLUTION, (image, weights, result), orders, 256, False, sides, sides
+                )
+                copied = layouts.cost(
+                    _CONVOLUTION, (padded, weights, result), orders, 256, gaps=False
+                )
+                copied += 4 * 50 * (47 + width) * 8
+                self.assertEqual(through == copied, copies)
+
     def test_lanes_that_are_far_apart(self) -> None:
         """Rows of a product with its second operand transposed: only where there are few columns."""
 

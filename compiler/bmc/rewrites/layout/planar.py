@@ -35,7 +35,7 @@ class _Island:
     Attributes:
       convolutions: those that write into it.
       shapes: of all products that write into it.
-      others: how many bytes other operations read of it.
+      others: how many bytes other operations read of it, without bytes of planes that it is made of.
       padded: whether an operation pads a copy of one of the tensors, so that results are stored with gaps between
         lines.
       fixed: whether something else writes into it.
@@ -143,6 +143,12 @@ class _Layouts:
                 island.padded |= not copied_paddings.is_read_through(op, self._context)
             if not connects and not _is_product_of(op, value):
                 island.others += ir_util.tensor_bytes(value.type)
+        if images.is_elementwise(op):
+            island = self._islands[self._root(op.results[0])]
+            as_planes = ir.AffineMap.get_permutation(_PLANES)
+            for value, map_ in zip(op.operands, permute.maps(op), strict=True):
+                if map_ == as_planes:
+                    island.others -= ir_util.tensor_bytes(value.type)
 
     def _is_worth_it(self, root: Any, planar: set[Any]) -> bool:
         island = self._islands[root]

@@ -122,6 +122,26 @@ def _from_planes(
     return _COST(found, types, (orders[1], orders[1]), *others, dot_channels=dot_channels)
 
 
+# A convolution of an image that is made of planes or of pixels.
+_MADE = f"""{_MAPS}
+#planes = affine_map<(y, x, f) -> (f, y, x)>
+util.func @main(%argument: tensor<SHAPExf32>, %w: tensor<3x3x8x8xf32>) -> tensor<48x48x8xf32> {{
+  %c0 = arith.constant 0.0 : f32
+  %whole = tensor.empty() : tensor<50x50x8xf32>
+  %empty = tensor.empty() : tensor<48x48x8xf32>
+  %zero = linalg.fill ins(%c0 : f32) outs(%empty : tensor<48x48x8xf32>) -> tensor<48x48x8xf32>
+  %x = linalg.generic {{indexing_maps = [MAP, #same], iterator_types = ["parallel", "parallel", "parallel"]}}
+      ins(%argument : tensor<SHAPExf32>) outs(%whole : tensor<50x50x8xf32>) {{
+  ^bb0(%a: f32, %old: f32):
+    %r = arith.negf %a : f32
+    linalg.yield %r : f32
+  }} -> tensor<50x50x8xf32>
+{_WINDOW.format(to="y", image="x", weight="w", start="zero", c=8, f=8, **_SIZES)}
+  util.return %y : tensor<48x48x8xf32>
+}}
+"""
+
+
 def _after(text: str, context: Context | None = None) -> str:
     return support.rewritten(text, planar.apply, context=context)
 
@@ -317,6 +337,13 @@ class PlanarTest(unittest.TestCase):
         self.assertEqual(_after(_NARROW), support.rewritten(_NARROW))
         with mock.patch.object(layouts, "cost", side_effect=_from_planes):
             self.assertIn("tensor<58x56x56xi8>", _after(_NARROW))
+
+    def test_what_is_made_of_planes_stays_planes(self) -> None:
+        made = _MADE.replace("SHAPE", "8x50x50").replace("MAP", "#planes")
+        reads_planes = "-> (d5, d1 + d3, d2 + d4)>"
+        self.assertIn(reads_planes, _after(made))
+        made = _MADE.replace("SHAPE", "50x50x8").replace("MAP", "#same")
+        self.assertNotIn(reads_planes, _after(made))
 
     def test_many_channels_stay(self) -> None:
         many = _network(n=64)
