@@ -1,4 +1,4 @@
-"""Writes onnxruntime's dynamically quantized products and LSTM with ONNX's own ops.
+"""Writes onnxruntime's dynamically quantized products and LSTM with ONNX's own ops, and these as products of matrices.
 
 They round as onnxruntime does (its `ComputeGemm` for weights of 8 bits): a whole matrix of activations gets one scale
 and one zero point, from its least and its largest element and 0. An LSTM does so once for all its inputs, and once for
@@ -28,7 +28,10 @@ def apply(model: Any) -> bool:
     graph = Graph(model.graph)
     changed = False
     for node in list(graph.proto.node):
-        if node.domain == "com.microsoft" and node.op_type in _KINDS and _rewrite(graph, node):
+        is_own = node.domain == "com.microsoft" and node.op_type in _KINDS
+        if (is_own and _rewrite(graph, node)) or (
+            node.op_type == "MatMulInteger" and _flatten(graph, node)
+        ):
             changed = True
         else:
             graph.nodes.append(node)
@@ -52,6 +55,19 @@ def _rewrite(graph: Graph, node: Any) -> bool:
     if bias:
         product = graph.add("Add", (product, bias), node)
     graph.rename(product, node.output[0])
+    return True
+
+
+def _flatten(graph: Graph, node: Any) -> bool:
+    """Makes one product of matrices of activations [..., sum] and weights [sum, columns]."""
+    left, right = (graph.shape(name) for name in node.input[:2])
+    zeros = [graph.shape(name) for name in node.input[2:] if name]
+    if left is None or right is None or len(left) < 3 or len(right) != 2 or any(zeros):
+        return False
+    rows = graph.add("Reshape", (node.input[0], np.array([-1, left[-1]])), node)
+    sums = graph.add("MatMulInteger", [rows, *node.input[1:]], node)
+    shape = np.array([*left[:-1], right[1]])
+    graph.rename(graph.add("Reshape", (sums, shape), node), node.output[0])
     return True
 
 

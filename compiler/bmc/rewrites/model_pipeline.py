@@ -35,6 +35,7 @@ from bmc.rewrites.model_context import ModelContext
 from bmc.rewrites.quantization import (
     channel_scales,
     dequantizations,
+    integer_products,
     late_biases,
     quantized_heads,
     quantized_moves,
@@ -205,6 +206,14 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "NaN is where frameworks put it in sorts, and in what is largest or smallest.",
         "While comparisons are as the framework's exporter wrote them.",
         nan_order.apply,
+    ),
+    Rewrite(
+        "integer_products",
+        phases.INPUT,
+        "Products of integers of ONNX multiply bytes.",
+        "Before IREE fuses zero points with their users, and moves weights.",
+        integer_products.apply,
+        faster=True,
     ),
     Rewrite(
         "late_biases",
