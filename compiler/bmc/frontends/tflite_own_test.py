@@ -10,11 +10,13 @@ from unittest import mock
 
 import numpy as np
 import support
+from iree.compiler import ir
 from numpy.typing import NDArray
 from tflite_graph import Graph
 
 from bmc.errors import BmcError
 from bmc.frontends import tflite, tflite_file, tflite_own
+from bmc.ir import ir_util
 
 _RNG = np.random.default_rng(0)
 _BYTES = np.arange(-128, 128, dtype=np.int8)
@@ -248,6 +250,29 @@ class TfliteOwnTest(support.ModelFileTest):
         self.rejects(
             "dynamic-shape", "'UNIQUE'", data=made.file([x, y], [different, sizes]), cases=cases
         )
+
+    def test_resizes_of_floats_to_multiples_are_sums_of_neighbors(self) -> None:
+        image = _Tensor(_RNG.standard_normal((2, 3, 4, 2)).astype(np.float32))
+        sums = [((6, 8), "centered"), ((12, 4), "centered"), ((9, 8), ""), ((3, 16), "")]
+        others = [((9, 8), "centered"), ((6, 10), "centered"), ((6, 8), "corners")]
+
+        def op(size: tuple[int, int], how: str) -> Any:
+            return _op(
+                "RESIZE_BILINEAR",
+                [image, _known(list(size))],
+                [_made((2, *size, 2), "float32")],
+                options="ResizeBilinearOptions",
+                halfPixelCenters=how == "centered",
+                alignCorners=how == "corners",
+            )
+
+        for cases, counts_places in ((sums, False), (others, True)):
+            ops = [op(*each) for each in cases]
+            model = self.load(self.file(ops), self.cases(ops))
+            self.agrees(model)
+            with ir.Context(), ir.Location.unknown():
+                text = str(ir_util.read(model.mlir))
+            self.assertEqual("linalg.index" in text or "tosa.resize" in text, counts_places)
 
     def test_resizes_of_types_that_bmc_does_not_write(self) -> None:
         # The converter computes the newer form, for which the result would be another one.

@@ -16,9 +16,9 @@ from bmc.frontends.tflite_signal_lines import Lines, Value
 _ELEMENTS = {
     "bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float32": "f32",
 }  # fmt: skip
-# An operand of a loop, and for each of its dimensions the loop that runs through it, None where only its first element
-# is read.
-Operand = tuple[Value, Sequence[int | None]]
+# An operand of a loop, and for each of its dimensions the loop that runs through it, several whose numbers are added,
+# or None where only its first element is read.
+Operand = tuple[Value, Sequence[int | tuple[int, ...] | None]]
 
 
 @dataclass(frozen=True)
@@ -152,10 +152,11 @@ class Text(Lines):
           start: the result's first elements, if there are reductions: a tensor, or a number as MLIR has it.
         """
         dims = range(len(shape)) if dims is None else dims
-        used = [place for _, places in operands for place in places if place is not None]
+        read = [[_loops(place) for place in places] for _, places in operands]
+        used = [loop for places in read for place in places for loop in place]
         count = max([*dims, *used], default=-1) + 1
         loops = ", ".join(f"d{i}" for i in range(count))
-        maps = [[str(0) if p is None else f"d{p}" for p in places] for _, places in operands]
+        maps = [[" + ".join(f"d{i}" for i in place) or "0" for place in places] for places in read]
         maps.append([f"d{dim}" for dim in dims])
         texts = ", ".join(f"affine_map<({loops}) -> ({', '.join(each)})>" for each in maps)
         kinds = ", ".join('"parallel"' if i in dims else '"reduction"' for i in range(count))
@@ -234,6 +235,12 @@ class Text(Lines):
             )
         )
         return made
+
+
+def _loops(place: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    if place is None:
+        return ()
+    return place if isinstance(place, tuple) else (place,)
 
 
 def places(shape: Sequence[int], result: Sequence[int]) -> list[int | None]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import tflite_schema
+from bmc.frontends import tflite_interpolations, tflite_schema
 from bmc.frontends.tflite_fixed_point import Body
 from bmc.frontends.tflite_own_text import Operation, Text, element, index
 
@@ -90,6 +90,8 @@ def _nearest(op: Operation) -> str:
 def _bilinear(op: Operation) -> str:
     text, made = Text(op), op.outputs[0]
     image = text.inputs[0]
+    if made.is_float:
+        return tflite_interpolations.interpolated(op)
     if made.dtype not in ("int8", "int16"):
         return ""
     sides = [_places(op, *sizes) for sizes in _sizes(image.shape, made.shape)]

@@ -21,6 +21,8 @@ from bmc.kernels.tree.vectors import Vectors, part
 _SCALARS = {"constant", "scalar"}
 # Operations that an instruction computes, so that each NaN among their values is the canonical one.
 _CANONICAL = {"addf", "subf", "mulf", "divf", "fma"}
+# The group whose first register holds masks.
+_MASK = "v0"
 # Registers of a hart that would have more than any epilogue needs.
 _MANY = 256
 
@@ -127,7 +129,8 @@ class Epilogue:
         """Returns the arguments of a node that are vectors, their groups, and the group for its value."""
         vectors = self._vector_args(self.nodes[number])
         sources = [self.vector(arg) for arg in vectors]
-        dead = self._dead(number, vectors)
+        # v0 is for masks, if it can be.
+        dead = sorted(self._dead(number, vectors), key=lambda group: group == _MASK)
         return vectors, sources, dead[0] if dead else self._take()
 
     def _dead(self, number: int, vectors: list[int]) -> list[str]:

@@ -22,6 +22,19 @@ Array = np.ndarray[Any, Any]
 
 
 class EpiloguesTest(KernelCase):
+    def test_limits_of_a_residual(self) -> None:
+        """The limits need v0 for a mask, which the residual was loaded into."""
+        nodes = (
+            FLOAT_SUM,
+            Node("load", "f32", operand=3),
+            Node("load", "f32", operand=4),
+            Node("addf", "f32", (0, 2)),
+            Node("addf", "f32", (1, 3)),
+            Node("constant", "f32", value=6),
+            Node("minimumf", "f32", (4, 5)),
+        )
+        self.agrees(matmul(16, 24, 24, "f32", nodes, ("f32", "f32")), ((256, 256),))
+
     def test_every_operation(self) -> None:
         """Each with constants on both sides, small and large, and with another vector."""
         integers = ("addi", "subi", "muli", "mulhi", "maxsi", "minsi", "andi", "ori", "xori")
