@@ -32,8 +32,10 @@ class EpiloguesTest(KernelCase):
             Node("addf", "f32", (1, 3)),
             Node("constant", "f32", value=6),
             Node("minimumf", "f32", (4, 5)),
+            Node("constant", "f32", value=0),
+            Node("maximumf", "f32", (6, 7)),
         )
-        self.agrees(matmul(16, 24, 24, "f32", nodes, ("f32", "f32")), ((256, 256),))
+        self.agrees(matmul(64, 64, 24, "f32", nodes, ("residual f32", "f32")), ((256, 256),))
 
     def test_every_operation(self) -> None:
         """Each with constants on both sides, small and large, and with another vector."""
