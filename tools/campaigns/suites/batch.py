@@ -26,6 +26,8 @@ from tools.run.kit import Kit
 _RIGHT = Verdict(Outcome.RIGHT)
 # What the ISA lacks is no verdict on a case that another ISA computes.
 _NOT_ON_ISA = "no-f16"
+# What the linker says of an image that is too large.
+_NO_ROOM = "will not fit in region"
 _BOOT_SECONDS = 600.0
 _LARGE_BOOT_SECONDS = 2 * 3600.0
 
@@ -86,7 +88,12 @@ class Judge:
                 if error.kind == _NOT_ON_ISA and kit is not self.kits[0] and _alone(model):
                     return [_RIGHT]
                 raise
-            elf = kit.link(options.out)
+            try:
+                elf = kit.link(options.out)
+            except RuntimeError as error:
+                if _NO_ROOM not in str(error):
+                    raise
+                raise OutsideError("larger than the emulated board's memory") from None
             found: dict[int, Verdict] = {}
             for name in kit.data["runs"]:
                 where = f"{kit.data['isa']} in {name}"

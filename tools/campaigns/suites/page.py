@@ -26,10 +26,9 @@ PACKAGES = {
 _SOURCES = {
     "jax": "The harnesses with which JAX tests its own conversions (`jax._src.internal_test_util.test_harnesses`), as"
     " far as JAX itself runs them on CPUs. JAX gives the outputs.",
-    "keras": "The calls of `run_layer_test` in the tests inside of Keras's wheel, but for three of"
-    " spectrograms, which take too long in Spike. TensorFlow gives the outputs.",
-    "onnx": "The backend tests in the `onnx` wheel: all node tests, and the simple and PyTorch models and three of the"
-    " light ones, each at its own opset. The expected outputs are the standard's; those of the light models"
+    "keras": "The calls of `run_layer_test` in the tests inside of Keras's wheel. TensorFlow gives the outputs.",
+    "onnx": "The backend tests in the `onnx` wheel: all node tests, and the simple, light and PyTorch models,"
+    " each at its own opset. The expected outputs are the standard's; those of the light models"
     " and of `recurrent/` (recurrent layers with one attribute or optional input each) are onnxruntime's.",
     "tflite": "Builtin operators with their options in f32, int8, int16 and uint8, converted from TensorFlow. LiteRT's"
     " reference kernels give the outputs, and its optimized ones for SUM and LOCAL_RESPONSE_NORMALIZATION.",
@@ -46,7 +45,7 @@ frameworks' own test suites. Each case is imported, checked on this machine as `
 IREE's that the import refuses. *Undecided* is a case whose answer moves further than its tolerance if the inputs move
 by a few roundings. *Wrong* is a wrong answer on a target, *crash* anything that is not a sentence. Cases with strings,
 sequences, optional values, dynamic shapes or random answers do not count, nor do those of TensorFlow Lite that its
-converter cannot make or LiteRT itself cannot run.
+converter cannot make or LiteRT itself cannot run, nor a model that is larger than the emulated boards.
 
 Search this page for an op. The last column is the first sentence of a case that is not right. It begins with the kind
 of the error:
