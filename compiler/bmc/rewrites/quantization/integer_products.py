@@ -88,10 +88,10 @@ def _is_byte(kind: Any) -> bool:
 
 def _narrowed(op: ir_util.Op) -> ir_util.Op | None:
     """Returns the operation that takes the low 32 bits of a product's sums, None if anything else reads them."""
+    if str(op.results[0].type.element_type) != "i64" or len(list(op.results[0].uses)) != 1:
+        return None
     start = ir_util.defined_by(op.operands[2], names.FILL)
     if start is None or ir_util.constant(start.operands[0]) != 0:
-        return None
-    if str(op.results[0].type.element_type) != "i64" or len(list(op.results[0].uses)) != 1:
         return None
     ((reader, _),) = ir_util.uses(op.results[0])
     if reader.name != names.GENERIC or len(reader.operands) != 2:

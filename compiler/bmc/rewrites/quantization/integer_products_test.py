@@ -102,6 +102,17 @@ class IntegerProductsTest(support.FolderTest):
                 self.assertNotIn("xori", made)
                 self.assertRegex(made, r"linalg\.matmul ins\(.*i32>, tensor<40x5xi32>\)")
 
+    def test_floats_stay_as_they_are(self) -> None:
+        text = """func.func @main(%x: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> tensor<3x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x5xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<3x5xf32>) -> tensor<3x5xf32>
+  %r = linalg.matmul ins(%x, %w : tensor<3x4xf32>, tensor<4x5xf32>) outs(%f : tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %r : tensor<3x5xf32>
+}
+"""
+        self.assertEqual(support.rewritten(text, integer_products.apply), support.rewritten(text))
+
 
 if __name__ == "__main__":
     unittest.main()
