@@ -19,8 +19,7 @@ _STEPS, _SIZE, _HIDDEN = 5, 6, 4
 
 
 def _bytes(*shape: int) -> Array:
-    """Returns weights of 7 bits: with more, onnxruntime's products saturate on CPUs that have AVX2 and no VNNI."""
-    return _RNG.integers(-63, 64, shape).astype(np.int8)
+    return _RNG.integers(-127, 128, shape).astype(np.int8)
 
 
 def _model(nodes: list[Any], weights: dict[str, Array], *shape: int) -> Any:

@@ -15,7 +15,14 @@ import numpy as np
 from bmc import dtype, factory, installing, spec
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import model_folder, onnx_codes, onnx_ends, onnx_graph, onnx_labels
+from bmc.frontends import (
+    model_folder,
+    onnx_codes,
+    onnx_ends,
+    onnx_graph,
+    onnx_labels,
+    onnx_overflows,
+)
 from bmc.golden import Declared
 
 # "[ONNXRuntimeError] : 1 : FAIL : what it did /folder/file.cc:256 onnxruntime::Model::Model(...) why"
@@ -107,8 +114,9 @@ class OnnxFile:
         may_refuse = any(not info.dtype.is_float for info in self.inputs)
         is_ready = False
         try:
+            runs = onnx_overflows.with_unsigned_weights(_for_runtime(self.model))
             session = onnxruntime.InferenceSession(
-                onnx_ends.with_f32_ends(_for_runtime(self.model)).SerializeToString(),
+                onnx_ends.with_f32_ends(runs).SerializeToString(),
                 options,
                 providers=["CPUExecutionProvider"],
             )

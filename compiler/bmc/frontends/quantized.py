@@ -71,14 +71,11 @@ def is_quantized(kinds: set[str]) -> bool:
 
 
 def has_codes(graph: Any) -> bool:
-    """Whether bytes among the inputs of an ONNX graph may be any quantized numbers.
-
-    Not beside products: those of large bytes saturate in onnxruntime, on machines without VNNI alone.
-    """
+    """Whether bytes among the inputs of an ONNX graph may be any quantized numbers."""
     kinds = {node.op_type for node in graph.node}
-    multiplies = kinds & {*PRODUCTS, *_INTEGER_PRODUCTS}
-    return not multiplies and any(
-        kind == "DequantizeLinear" or kind.startswith("QLinear") for kind in kinds
+    return any(
+        kind in ("DequantizeLinear", *_INTEGER_PRODUCTS) or kind.startswith("QLinear")
+        for kind in kinds
     )
 
 
