@@ -17,6 +17,8 @@ TensorFlow Lite for Microcontrollers (TFLM) takes, if it runs the model; that ho
 Right on Spike: {right}. Right on the host, and compiled: {host}. Refused: {refused}. Failing: {fails}.
 Not tried yet: {rest}.
 
+Of {large} models with more than a million MACs, {slow} take more than 0.15 instructions for each.
+
 `tools/bazel run //models/world:measure` measures the rest and writes this page; names behind `--` measure those again.
 """
 TFLM = """# Models of TensorFlow Lite for Microcontrollers
@@ -42,6 +44,9 @@ _OTHERS = """
 """
 
 
+_MANY_MACS, _MOST_INSTRUCTIONS = 1_000_000, 0.15
+
+
 def is_on_host(row: Mapping[str, Any]) -> bool:
     """Whether a model is right on the host and has not been run on Spike."""
     return "macs" in row and "instructions" not in row
@@ -58,7 +63,10 @@ def text(begin: str, table: Mapping[str, Any], measured: Mapping[str, Any]) -> s
     found = {name: measured[name] for name in table if name in measured}
     right = {name: row for name, row in found.items() if "macs" in row}
     on_host = sum(map(is_on_host, right.values()))
+    large = [row for row in right.values() if row["macs"] > _MANY_MACS and "instructions" in row]
     head = begin.format(
+        large=len(large),
+        slow=sum(row["instructions"] > _MOST_INSTRUCTIONS * row["macs"] for row in large),
         models=len(table),
         packages=len({row["package"] for row in table.values()}),
         right=len(right) - on_host,

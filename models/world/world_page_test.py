@@ -37,7 +37,7 @@ class WorldPageTest(unittest.TestCase):
             self.assertEqual(set(measured) - set(table), set(), "the list lacks what was measured")
 
     def test_rows(self) -> None:
-        table = {name: {"package": "p"} for name in ("a", "b", "c", "d", "e")}
+        table = {name: {"package": "p"} for name in "abcdefg"}
         measured = {
             "a": _ROW,
             "b": {"date": "2026-11-27", "refused": "op 'X' of a|b"},
@@ -46,6 +46,8 @@ class WorldPageTest(unittest.TestCase):
                 key: _ROW[key]
                 for key in ("arena_bytes", "date", "macs", "state_bytes", "weights_bytes")
             },
+            "f": {**_ROW, "macs": 2_000_000, "instructions": 400_000},
+            "g": {**_ROW, "macs": 2_000_000, "instructions": 300_000},
         }
         page = world_page.text(world_page.WORLD, table, measured)
         self.assertIn(
@@ -55,8 +57,9 @@ class WorldPageTest(unittest.TestCase):
         self.assertIn("| `c` | p | fails: the deadline passed | 2026-11-26 |\n", page)
         self.assertIn("| `d` | p | not tried yet | |\n", page)
         self.assertIn("| `e` | p | - | 1,000 | - | 2,056 | - | 10 | host | 2026-11-28 |\n", page)
-        counts = "Right on Spike: 1. Right on the host, and compiled: 1. Refused: 1. Failing: 1."
+        counts = "Right on Spike: 3. Right on the host, and compiled: 1. Refused: 1. Failing: 1."
         self.assertIn(f"{counts}\nNot tried yet: 1.\n", page)
+        self.assertIn("Of 2 models with more than a million MACs, 1 take more than 0.15", page)
 
 
 if __name__ == "__main__":
