@@ -34,10 +34,11 @@ def _made_wrong(case: Case) -> Case:
     return replace(case, name=f"{case.name} made wrong", load=load)
 
 
-def _names(suite: str, listed: list[str]) -> list[str]:
-    """Returns the sample, or the shard's part of all."""
+def _names(suite: str, listed: list[str], large: set[str]) -> list[str]:
+    """Returns the sample, without the cases that take hours, or the shard's part of all."""
     if not (shards := os.environ.get("TEST_TOTAL_SHARDS")):
-        return random.Random(_SEED).sample(listed, _SAMPLE[suite])
+        short = [name for name in listed if name not in large]
+        return random.Random(_SEED).sample(short, _SAMPLE[suite])
     Path(os.environ["TEST_SHARD_STATUS_FILE"]).touch()
     return listed[int(os.environ["TEST_SHARD_INDEX"]) :: int(shards)]
 
@@ -48,7 +49,8 @@ class SampleTest(unittest.TestCase):
         module = importlib.import_module(f"{suite}_suite")
         listed = lists.read(harness.list_of(suite))
         found = {case.name: case for case in module.cases()}
-        names = _names(suite, sorted(listed))
+        large = {name for name, case in found.items() if case.large}
+        names = _names(suite, sorted(listed), large)
         chosen = [found[name] for name in names]
         right = next(case for case in chosen if listed[case.name].verdict.outcome is Outcome.RIGHT)
         rows = {
