@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from bmc.ir import build, ir_util
+from bmc.ir import build, ir_util, stablehlo
 
 # Bits of a float's significand, by its width and whether it is a bf16.
 _SIGNIFICANDS = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
@@ -55,11 +55,25 @@ def _saturate(op: ir_util.Op) -> None:
         _float(largest, value),
     )
     result = build.op("stablehlo.convert", kind, within)
-    ends = [(_compared("NE", value, value), 0)]
+    ends = [(stablehlo.compared("NE", value, value), 0)]
     if gap or beyond == np.inf:
-        ends.append((_compared("GE", value, _broadcast(_float(beyond, value), value.type)), most))
+        ends.append(
+            (
+                stablehlo.compared(
+                    "GE", value, stablehlo.broadcast(_float(beyond, value), value.type)
+                ),
+                most,
+            )
+        )
     if least < -finite:
-        ends.append((_compared("EQ", value, _broadcast(_float(-np.inf, value), value.type)), least))
+        ends.append(
+            (
+                stablehlo.compared(
+                    "EQ", value, stablehlo.broadcast(_float(-np.inf, value), value.type)
+                ),
+                least,
+            )
+        )
     for condition, number in ends:
         end = ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(element, number))
         end = build.op("stablehlo.constant", kind, value=end)
@@ -79,15 +93,3 @@ def _float(number: float, like: Any) -> Any:
     value = ir.FloatAttr.get(scalar.element_type, number)
     held = ir.DenseElementsAttr.get_splat(scalar, value)
     return build.op("stablehlo.constant", scalar, value=held)
-
-
-def _broadcast(scalar: Any, kind: Any) -> Any:
-    none = ir.DenseI64ArrayAttr.get([])
-    return build.op("stablehlo.broadcast_in_dim", kind, scalar, broadcast_dimensions=none)
-
-
-def _compared(direction: str, first: Any, second: Any) -> Any:
-    truth = ir.IntegerType.get_signless(1)
-    kind = ir.RankedTensorType.get(list(first.type.shape), truth)
-    attribute = ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>")
-    return build.op("stablehlo.compare", kind, first, second, comparison_direction=attribute)

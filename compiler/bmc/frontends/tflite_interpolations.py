@@ -50,10 +50,8 @@ def _enlarged(text: Text, image: Value, axis: int, factor: int, is_centered: boo
     reads = [*range(axis), (axis, axis + 1), *range(axis + 3, rank + 2)]
     shape = [*image.shape[:axis], count, *tables[0].shape, *image.shape[axis + 1 :]]
 
-    def body(b: Body, one: str, other: str, *shares: str) -> str:
-        parts = (
-            b.op("mulf", *pair, kind="f32") for pair in zip((one, other), shares, strict=False)
-        )
+    def body(b: Body, one: str, other: str, of_one: str, of_other: str, _: str) -> str:
+        parts = (b.op("mulf", *pair, kind="f32") for pair in ((one, of_one), (other, of_other)))
         return b.op("addf", *parts, kind="f32")
 
     operands = [(near, reads), (far, reads), *((table, (axis + 1, axis + 2)) for table in tables)]

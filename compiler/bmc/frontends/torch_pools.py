@@ -68,10 +68,10 @@ def _reduction(window: ir_util.Op) -> None:
         start = window.operands[3].type
         window.operands[3] = build.number(2**63 - 1, start)
     with ir.InsertionPoint(above), above.location:
-        is_nan = stablehlo.compared_with_itself("NE", first)
+        is_nan = stablehlo.compared("NE", first, first)
     arith.join(above, "stablehlo.or", is_nan)
     with ir.InsertionPoint(end), end.location:
-        both = build.same("stablehlo.and", is_nan, stablehlo.compared_with_itself("NE", second))
+        both = build.same("stablehlo.and", is_nan, stablehlo.compared("NE", second, second))
         later = build.same("stablehlo.maximum", place, other)
         chosen = chosen.results[0]
         end.operands[1] = build.op("stablehlo.select", chosen.type, both, later, chosen)

@@ -150,6 +150,10 @@ def long_svd():
     return _spec(forward)
 
 
+def nuclear():
+    return _spec(lambda self, x: torch.norm(x, "nuc"))  # nuclear
+
+
 def without_stablehlo():
     def forward(self, x):
         image = x.reshape(1, 1, 4, 4)
@@ -294,6 +298,8 @@ class TorchTest(support.FolderTest):
         self.rejects(
             "long_svd", "op-rejected", "cannot lower op 'aten.linalg_svdvals.default' ", line("svd")
         )
+        # A function in Python that calls an op of another name.
+        self.rejects("nuclear", "op-rejected", "cannot lower op 'norm' ", line("nuclear"))
 
     def test_ops_that_no_plan_can_have(self) -> None:
         for factory, kind, *parts in (

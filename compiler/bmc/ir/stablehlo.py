@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -53,24 +54,23 @@ def moved(value: Any) -> list[Any]:
 def copied(value: Any, number: int) -> Any:
     """A copy of a tensor, of which IREE does not know that it is one; it merges copies of the same number."""
     scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
-    truth = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
     held = constant(np.array(number), scalar)
     held = build.op("stablehlo.optimization_barrier", scalar, held)
-    always = build.op(
-        "stablehlo.compare",
-        truth,
-        held,
-        constant(np.array(-1), scalar),
-        comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction NE>"),
-    )
+    always = compared("NE", held, constant(np.array(-1), scalar))
     return build.op("stablehlo.select", value.type, always, value, filled(value.type, 0))
 
 
-def compared_with_itself(direction: str, value: Any) -> Any:
-    """Whether a float is NaN (NE) or a number (EQ)."""
-    truth = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+def compared(direction: str, one: Any, other: Any) -> Any:
+    """Compares two tensors element by element; `direction` is EQ, NE, LT, LE, GT or GE."""
+    truth = ir.RankedTensorType.get(list(one.type.shape), ir.IntegerType.get_signless(1))
     attribute = ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>")
-    return build.op("stablehlo.compare", truth, value, value, comparison_direction=attribute)
+    return build.op("stablehlo.compare", truth, one, other, comparison_direction=attribute)
+
+
+def broadcast(value: Any, kind: Any, axes: Sequence[int] = ()) -> Any:
+    """Repeats a tensor, whose axes become those of the type `kind`; a scalar has none."""
+    places = ir.DenseI64ArrayAttr.get(list(axes))
+    return build.op("stablehlo.broadcast_in_dim", kind, value, broadcast_dimensions=places)
 
 
 def constant(value: Array, kind: Any) -> Any:
@@ -104,15 +104,21 @@ def parts(value: Any, axis: int) -> list[Any]:
     ]
 
 
-def sliced(value: Any, kind: Any, start: list[int], end: list[int]) -> Any:
-    """Returns the part of a tensor that has the type `kind`."""
+def sliced(
+    value: Any,
+    kind: Any,
+    start: Sequence[int],
+    end: Sequence[int],
+    strides: Sequence[int] | None = None,
+) -> Any:
+    """Returns the part of a tensor that has the type `kind`; by default, all elements from `start` to `end`."""
     return build.op(
         "stablehlo.slice",
         kind,
         value,
-        start_indices=ir.DenseI64ArrayAttr.get(start),
-        limit_indices=ir.DenseI64ArrayAttr.get(end),
-        strides=ir.DenseI64ArrayAttr.get([1] * len(start)),
+        start_indices=ir.DenseI64ArrayAttr.get(list(start)),
+        limit_indices=ir.DenseI64ArrayAttr.get(list(end)),
+        strides=ir.DenseI64ArrayAttr.get(list(strides or [1] * len(start))),
     )
 
 

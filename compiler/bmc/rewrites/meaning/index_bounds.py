@@ -311,11 +311,8 @@ def _moved(value: Any, indices: _Indices, extent: int) -> Any:
     tests = []
     for found, limit in zip(parts, indices.limits, strict=True):
         for direction, bound in (("GE", 0), ("LE", limit)):
-            attribute = ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>")
             numbers = stablehlo.constant(np.broadcast_to(bound, part.shape), part)
-            tests.append(
-                build.op("stablehlo.compare", truth, found, numbers, comparison_direction=attribute)
-            )
+            tests.append(stablehlo.compared(direction, found, numbers))
     inside = functools.reduce(lambda a, b: build.op("stablehlo.and", truth, a, b), tests)
     chosen = [
         build.op(

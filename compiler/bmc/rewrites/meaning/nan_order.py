@@ -52,9 +52,9 @@ def _ordered(sort: ir_util.Op) -> None:
             continue
         front, back = (first, second) if direction[0] == "G" else (second, first)
         with ir.InsertionPoint(op), op.location:
-            is_nan = stablehlo.compared_with_itself("NE", front)
+            is_nan = stablehlo.compared("NE", front, front)
             if direction[1] == "T":
-                both = [is_nan, stablehlo.compared_with_itself("EQ", back)]
+                both = [is_nan, stablehlo.compared("EQ", back, back)]
                 is_nan = build.same("stablehlo.and", *both)
         arith.join(op, "stablehlo.or", is_nan)
 
@@ -85,9 +85,9 @@ def _reduction(reduce: ir_util.Op) -> None:
         return
     for direction, op in found.items():
         with ir.InsertionPoint(op), op.location:
-            is_nan = stablehlo.compared_with_itself("NE", first)
+            is_nan = stablehlo.compared("NE", first, first)
             if direction == "EQ":
-                both = [is_nan, stablehlo.compared_with_itself("NE", second)]
+                both = [is_nan, stablehlo.compared("NE", second, second)]
                 is_nan = build.same("stablehlo.and", *both)
         arith.join(op, "stablehlo.or", is_nan)
 

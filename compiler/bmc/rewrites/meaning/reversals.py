@@ -10,7 +10,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import build, ir_util
+from bmc.ir import build, ir_util, stablehlo
 
 
 def apply(module: Any, _: object = None) -> None:
@@ -34,16 +34,10 @@ def apply(module: Any, _: object = None) -> None:
             start + (size - 1) * step + 1
             for start, size, step in zip(starts, part.type.shape, steps, strict=True)
         ]
-        bounds = {"start_indices": starts, "limit_indices": ends, "strides": steps}
         with ir.InsertionPoint(op), op.location:
             turned = build.op(
                 "stablehlo.reverse", whole.type, whole, dimensions=op.attributes["dimensions"]
             )
-            made = build.op(
-                "stablehlo.slice",
-                part.type,
-                turned,
-                **{name: ir.DenseI64ArrayAttr.get(given) for name, given in bounds.items()},
-            )
+            made = stablehlo.sliced(turned, part.type, starts, ends, steps)
         part.replace_all_uses_with(made)
         op.erase()

@@ -134,7 +134,7 @@ def _points(indices: Any, found: _Scatter, extents: list[int], own: int, inner: 
         terms = []
         if part is not None:
             dropped = _reshaped(parts[part], extents[:own])
-            terms.append(_broadcast(dropped, kind, list(range(own))))
+            terms.append(stablehlo.broadcast(dropped, kind, list(range(own))))
         if batch is not None:
             terms.append(_counted(kind, batch - (batch > found.vector)))
         if axis in found.windows:
@@ -179,8 +179,3 @@ def _reshaped(value: Any, shape: list[int]) -> Any:
         return value
     kind = ir.RankedTensorType.get(list(shape), value.type.element_type)
     return build.op("stablehlo.reshape", kind, value)
-
-
-def _broadcast(value: Any, kind: Any, axes: list[int]) -> Any:
-    dimensions = ir.DenseI64ArrayAttr.get(axes)
-    return build.op("stablehlo.broadcast_in_dim", kind, value, broadcast_dimensions=dimensions)

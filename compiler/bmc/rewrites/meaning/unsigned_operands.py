@@ -48,13 +48,7 @@ def _count(op: ir_util.Op) -> None:
     result, truths = op.results[0], op.results[0].type
     result.set_type(wide(truths))
     with ir.InsertionPoint.after(op), op.location:
-        compared = build.op(
-            "stablehlo.compare",
-            truths,
-            result,
-            stablehlo.filled(result.type, 0),
-            comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction NE>"),
-        )
+        compared = stablehlo.compared("NE", result, stablehlo.filled(result.type, 0))
     result.replace_all_uses_except(compared, compared.owner.operation)
 
 

@@ -42,14 +42,8 @@ class _Windows:
             start + (count - 1) * stride + 1
             for start, count, stride in zip(offset, self.count, self.strides, strict=True)
         ]
-        return build.op(
-            "stablehlo.slice",
-            ir.RankedTensorType.get(self.count, padded.type.element_type),
-            padded,
-            start_indices=ir.DenseI64ArrayAttr.get(offset),
-            limit_indices=ir.DenseI64ArrayAttr.get(ends),
-            strides=ir.DenseI64ArrayAttr.get(self.strides),
-        )
+        kind = ir.RankedTensorType.get(self.count, padded.type.element_type)
+        return stablehlo.sliced(padded, kind, offset, ends, self.strides)
 
     def spread(self, value: Any, number: int, offset: tuple[int, ...]) -> Any:
         """A tensor with an element for each window at the offset in that window, and this number elsewhere."""
@@ -103,18 +97,20 @@ def _scattered(op: ir_util.Op, windows: _Windows) -> Any:
     for number, offset in enumerate(offsets[1:], 1):
         element = windows.part(padded, offset)
         stays = build.same(
-            "stablehlo.and", _inlined(selects, best, element), _compared("NE", places, nowhere)
+            "stablehlo.and",
+            _inlined(selects, best, element),
+            stablehlo.compared("NE", places, nowhere),
         )
         is_new = build.same(
             "stablehlo.and", windows.part(is_element, offset), build.same("stablehlo.not", stays)
         )
         best = _chosen(is_new, element, best)
         places = _chosen(is_new, stablehlo.filled(place, number), places)
-    total = _broadcast(start, op.results[0].type.shape)
+    total = stablehlo.broadcast(start, op.results[0].type)
     for number, offset in enumerate(offsets):
         here = windows.spread(places, -1, offset)
         added = _inlined(scatters, total, windows.spread(source, 0, offset))
-        is_here = _compared("EQ", here, stablehlo.filled(here.type, number))
+        is_here = stablehlo.compared("EQ", here, stablehlo.filled(here.type, number))
         total = _chosen(is_here, added, total)
     return total
 
@@ -123,26 +119,18 @@ def _chosen(condition: Any, one: Any, other: Any) -> Any:
     return build.op("stablehlo.select", one.type, condition, one, other)
 
 
-def _compared(direction: str, one: Any, other: Any) -> Any:
-    truth = ir.RankedTensorType.get(one.type.shape, ir.IntegerType.get_signless(1))
-    attribute = ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>")
-    return build.op("stablehlo.compare", truth, one, other, comparison_direction=attribute)
-
-
-def _broadcast(scalar: Any, shape: list[int]) -> Any:
-    kind = ir.RankedTensorType.get(shape, scalar.type.element_type)
-    nothing = ir.DenseI64ArrayAttr.get([])
-    return build.op("stablehlo.broadcast_in_dim", kind, scalar, broadcast_dimensions=nothing)
-
-
 def _inlined(region: Any, *arguments: Any) -> Any:
     """Computes elementwise what a region of scalars computes."""
     block = region.blocks[0]
     shape = arguments[0].type.shape
     whole = dict(zip(block.arguments, arguments, strict=True))
 
+    def repeated(value: Any) -> Any:
+        kind = ir.RankedTensorType.get(shape, value.type.element_type)
+        return stablehlo.broadcast(value, kind)
+
     def spread(value: Any) -> Any:
-        return whole[value] if value in whole else _broadcast(value, shape)
+        return whole[value] if value in whole else repeated(value)
 
     *steps, end = block.operations
     for step in steps:
@@ -152,5 +140,5 @@ def _inlined(region: Any, *arguments: Any) -> Any:
         else:
             made = step.operation.clone()
         for old, new in zip(step.results, made.results, strict=True):
-            whole[old] = new if len(step.operands) else _broadcast(new, shape)
+            whole[old] = new if len(step.operands) else repeated(new)
     return spread(end.operands[0])

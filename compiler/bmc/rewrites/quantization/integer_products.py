@@ -18,6 +18,8 @@ from bmc.dtype import Array
 from bmc.ir import build, constant_arrays, ir_util, names, permute
 
 _EXTENSIONS = {"arith.extsi": True, "arith.extui": False}
+# The indexing maps of a product of two matrices of which none is transposed.
+_MATMUL = [f"(d0, d1, d2) -> ({axes})" for axes in ("d0, d2", "d2, d1", "d0, d1")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,11 @@ class _Bytes:
 def apply(module: Any, _: object = None) -> None:
     """Rewrites such products."""
     for op in ir_util.all_of(module, "linalg.matmul"):
-        left, right = (_bytes(value) for value in list(op.operands)[:2])
         narrowed = _narrowed(op)
-        if left is None or right is None or narrowed is None:
+        if narrowed is None or list(map(str, permute.maps(op))) != _MATMUL:
+            continue
+        left, right = (_bytes(value) for value in list(op.operands)[:2])
+        if left is None or right is None:
             continue
         weights = _weights(right, module)
         if weights is None:
@@ -57,22 +61,23 @@ def apply(module: Any, _: object = None) -> None:
 
 def _bytes(value: Any) -> _Bytes | None:
     """Reads bytes that are extended, and of which a zero point may be subtracted."""
-    zero = None
+    zero, identity = None, ir.AffineMap.get_identity(2)
     moved = ir_util.defined_by(value, names.GENERIC)
     if moved is None:
         return None
     extension, *others = (op.operation for op in moved.regions[0].blocks[0].operations)
     if [op.name for op in others] == ["arith.subi", names.YIELD]:
+        if permute.maps(moved) != [identity, ir.AffineMap.get(2, 0, []), identity]:
+            return None
         value, zero, _ = moved.operands
-        first, second = list(moved.regions[0].blocks[0].arguments)[:2]
+        first, second, _ = moved.regions[0].blocks[0].arguments
         is_difference = list(others[0].operands) == [first, extension.results[0]]
-        if not is_difference or extension.operands[0] != second or zero.type.rank:
+        if not is_difference or list(extension.operands) != [second]:
             return None
     whole = ir_util.defined_by(value, names.GENERIC)
     if whole is None or len(whole.operands) != 2:
         return None
     extended, *others = (op.operation for op in whole.regions[0].blocks[0].operations)
-    identity = ir.AffineMap.get_identity(2)
     is_plain = [op.name for op in others] == [names.YIELD] and permute.maps(whole) == [identity] * 2
     source = whole.operands[0]
     if extended.name not in _EXTENSIONS or not is_plain or not _is_byte(source.type):
@@ -83,7 +88,7 @@ def _bytes(value: Any) -> _Bytes | None:
 
 
 def _is_byte(kind: Any) -> bool:
-    return str(kind.element_type) == "i8"
+    return isinstance(kind, ir.RankedTensorType) and str(kind.element_type) == "i8"
 
 
 def _narrowed(op: ir_util.Op) -> ir_util.Op | None:

@@ -84,6 +84,14 @@ class IntegerProductsTest(support.FolderTest):
 
     def test_others_stay_as_they_are(self) -> None:
         few = _model("extui", "extsi", np.ones((40, 5), np.int8), 0)
+        maps = ("(i, j, k) -> (i, k)", "(i, j, k) -> (j, k)", "(i, j, k) -> (i, j)")
+        transposed = _model("extui", "extsi", np.ones((5, 40), np.int8), 0).replace("40x5", "5x40")
+        transposed = transposed.replace(
+            "linalg.matmul ins",
+            f"linalg.matmul indexing_maps = [{', '.join(f'affine_map<{m}>' for m in maps)}] ins",
+        )
+        scalar = few.replace("%x_zero: tensor<i8>", "%x_zero: i8")
+        scalar = scalar.replace("tensor<3x40xi32>, tensor<i8>)", "tensor<3x40xi32>, i8)")
         for name, text in (
             ("weights of 9 bits", _model("extui", "extsi", np.full((40, 5), -100, np.int8), 100)),
             ("sums that start elsewhere", few.replace("constant 0 : i64", "constant 1 : i64")),
@@ -93,14 +101,15 @@ class IntegerProductsTest(support.FolderTest):
                     "return %low", "util.optimization_barrier %sums : tensor<3x5xi64>\n return %low"
                 ),
             ),
+            ("transposed weights", transposed),
+            ("a zero point that is no tensor", scalar),
             ("a sum", few.replace("arith.subi %in, %0", "arith.addi %in, %0")),
             ("two signs", re.sub(r"extui( %zero)", r"extsi\1", few)),
         ):
             with self.subTest(name):
-                self.assertNotEqual(text, "")
                 made = support.rewritten(text, integer_products.apply)
                 self.assertNotIn("xori", made)
-                self.assertRegex(made, r"linalg\.matmul ins\(.*i32>, tensor<40x5xi32>\)")
+                self.assertRegex(made, r"linalg\.matmul .*ins\(.*i32>, tensor<(40x5|5x40)xi32>\)")
 
     def test_floats_stay_as_they_are(self) -> None:
         text = """func.func @main(%x: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> tensor<3x5xf32> {
