@@ -126,6 +126,12 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help=f"how many harts share the model, 1 to {MAX_HARTS}; default 1",
     )
     compiler.add_argument(
+        "--ram",
+        type=int,
+        metavar="BYTES",
+        help="how much RAM the model may need for tensors, state, and its kernels' scratch memory; default: any",
+    )
+    compiler.add_argument(
         "--core",
         help=f"the core whose cycles decide between kernels: {', '.join(cores.names())}; default: a blend of them",
     )

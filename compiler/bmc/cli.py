@@ -88,6 +88,7 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         optimized=arguments.optimized,
         stored_weights=arguments.stored_weights,
         explain=arguments.explain,
+        ram=arguments.ram,
         core=cores.find(arguments.core) if arguments.core else None,
     )
     if arguments.imported:

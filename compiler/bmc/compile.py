@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts, optimize, records
+from bmc import artifacts, budget, optimize, records
 from bmc.artifacts import ImportedModel
 from bmc.cores.core import Core
 from bmc.elf import kernels
 from bmc.elf.kernels import Kernels
 from bmc.emit import c_text, golden_c, kernels_asm, model_h, plan_c, report, symbols
 from bmc.errors import BmcError
-from bmc.facts import liveness, macs, operands, products, stored_weights
 from bmc.facts.operands import Kernel
-from bmc.facts.products import ProductDispatch
-from bmc.facts.stored_weights import WeightType
 from bmc.host import evaluate
 from bmc.host.program import HostProgram
 from bmc.iree import linking, phases
@@ -27,11 +24,12 @@ from bmc.iree.phases import Phase
 from bmc.iree.tool import IreeTool
 from bmc.iree.version import installed_version
 from bmc.libraries.library import Library
+from bmc.observers import Facts
 from bmc.optimize import Optimized
 from bmc.plan import audit, build, calls, weights
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import Plan
-from bmc.plan.weights import PackedWeights, Weight
+from bmc.plan.weights import PackedWeights
 from bmc.rewrites.context import Config, Context
 from bmc.rewrites.decisions import Again, Decisions, decided
 from bmc.rewrites.iree import lowering_configs, soft_halves
@@ -68,6 +66,7 @@ class CompileOptions:
       first_cases: on how many cases the target is checked, None for all.
       core: the core whose cycles decide which kernels a model has, None for a blend of cores.
       explain: name of a dispatch or a layer, or a part of one, whose kernels are explained instead of written.
+      ram: how many bytes of RAM the model may need, None to save none.
       stored_weights: "f16" to store weights of f32 so that f16 holds exactly, "" to store them as they are.
     """
 
@@ -87,6 +86,7 @@ class CompileOptions:
     optimized: Path | None = None
     stored_weights: str = ""
     explain: str = ""
+    ram: int | None = None
     core: Core | None = None
 
     def __post_init__(self) -> None:
@@ -141,18 +141,8 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         model = replace(model, golden=model.golden.first(options.first_cases))
     with tempfile.TemporaryDirectory() as work:
         lowered = lower(model, options, Path(work))
-    program, packed = lowered.program, lowered.weights
-    code = kernels.load(program.executable, options.target) if program.executable else None
-    plan = build.plan(
-        options.name,
-        options.target,
-        model,
-        program,
-        code,
-        packed,
-        lowered.operands,
-        lowered.calls,
-    )
+    packed = lowered.weights
+    code, plan = _plan(model, options, lowered)
     files = _emit(plan, model, code, packed, options.target, lowered.operands)
     # Written last, so that it is never beside the files of another model or of a part of one.
     (options.out / _REPORT).unlink(missing_ok=True)
@@ -180,6 +170,25 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
     return result
 
 
+def _plan(
+    model: ImportedModel, options: CompileOptions, lowered: Lowered
+) -> tuple[Kernels | None, Plan]:
+    executable = lowered.program.executable
+    code = kernels.load(executable, options.target) if executable else None
+    plan = build.plan(
+        options.name,
+        options.target,
+        model,
+        lowered.program,
+        code,
+        lowered.weights,
+        lowered.operands,
+        lowered.calls,
+        has_budget=options.ram is not None,
+    )
+    return code, plan
+
+
 def rewrite_until(model: ImportedModel, options: CompileOptions) -> Path:
     """Runs the pipeline up to the rewrite options.stop_after; returns the file with the IR as text.
 
@@ -199,46 +208,6 @@ def rewrite_until(model: ImportedModel, options: CompileOptions) -> Path:
         f"the rewrite '{options.stop_after}' does not apply to this model on {options.target.isa}",
         hint="`bmc compile --print-pipeline` lists all rewrites",
     )
-
-
-class _Facts:
-    """Collects facts from the IR at each phase."""
-
-    def __init__(
-        self,
-        context: Context,
-        float_parts: Mapping[str, str],
-        mixed: bool,
-        unpacked: Callable[[dict[str, WeightType]], tuple[Weight, ...]],
-    ) -> None:
-        self.macs: dict[str, int] = {}
-        self.stored: dict[str, WeightType] = {}
-        self.liveness_bound = 0
-        self.operands: dict[str, Kernel] = {}
-        self.products: tuple[ProductDispatch, ...] = ()
-        self._context = context
-        self._float_parts = float_parts
-        self._mixed = mixed
-        self._unpacked = unpacked
-
-    def of_parameters(self, module: Any) -> None:
-        self.stored = stored_weights.read(
-            module, self._context.permutations, self._context.widened, self._context.halved
-        )
-        self.macs = macs.count(module)
-
-    def of_flow(self, module: Any) -> None:
-        self.liveness_bound = liveness.bound(module, self._context.states)
-
-    def of_configured(self, module: Any) -> None:
-        self.operands = operands.read(module)
-        self.products = products.read(module)
-        if self._context.int8 and not self._mixed:
-            audit.check_products(
-                self.products, self._float_parts, lambda: self._unpacked(self.stored)
-            )
-        if self._context.f16:
-            audit.check_halves(self.products, self._float_parts)
 
 
 def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
@@ -272,7 +241,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
         )
     exact_halves = weights.exact_halves(optimized.archive) if options.stored_weights else None
 
-    def compile_with(decisions: Decisions) -> Lowered:
+    def compile_with(decisions: Decisions, cuts: budget.Cuts) -> tuple[Lowered, Context]:
         context = Context(
             options.target,
             model.int8,
@@ -285,10 +254,19 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             decisions,
             exact_halves=exact_halves,
             core=options.core,
+            has_budget=options.ram is not None,
+            cuts=cuts,
         )
-        return _lower(model, options, work, optimized, context)
+        return _lower(model, options, work, optimized, context), context
 
-    return decided(compile_with)
+    def attempt(cuts: budget.Cuts) -> budget.Attempt[Lowered]:
+        lowered, context = decided(lambda decisions: compile_with(decisions, cuts))
+        _, plan = _plan(model, options, lowered)
+        return budget.measured(lowered, plan, context)
+
+    if options.ram is None:
+        return decided(lambda decisions: compile_with(decisions, {}))[0]
+    return budget.fit(attempt, options.ram).result
 
 
 def _lower(
@@ -299,7 +277,7 @@ def _lower(
     context: Context,
 ) -> Lowered:
     tool = IreeTool(work, options.out / "reproducer")
-    facts = _Facts(
+    facts = Facts(
         context,
         options.float_parts,
         model.mixed,
@@ -314,7 +292,13 @@ def _lower(
     every = (*options.target.iree_flags(), phases.BINDINGS_APART)
 
     def flags(phase: Phase) -> tuple[str, ...]:
-        more = (linker,) if phase is phases.VM else within if phase is phases.FLOW else ()
+        more = (
+            (linker,)
+            if phase is phases.VM
+            else within
+            if phase in (phases.FORMED, phases.FLOW)
+            else ()
+        )
         return (*every, phases.HOIST_NO_MORE, *more)
 
     observers = {

@@ -151,6 +151,7 @@ def compile(
     isa: str,
     name: str = "model",
     folder: Path | str | None = None,
+    ram: int | None = None,
     options: Sequence[str] = (),
 ) -> Compiled:
     """Compiles a model for one instruction set and checks it against its framework.
@@ -167,6 +168,7 @@ def compile(
       isa: instruction set, as for `bmc compile --isa`.
       name: C name of the model.
       folder: where to write the results; by default `NAME_ISA` in the current folder.
+      ram: how many bytes of RAM the model may need, as for `bmc compile --ram`; None for any number.
       options: more options of `bmc compile`, such as ("--quantize", "int8").
 
     Raises:
@@ -176,6 +178,8 @@ def compile(
     with tempfile.TemporaryDirectory() as work:
         source = _source(model, example_inputs, work)
         arguments = ("--isa", isa, "--name", name, "--out", str(out), *options)
+        if ram is not None:
+            arguments += ("--ram", str(ram))
         summary = _bmc(("compile", "--src", source, *arguments), work)
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     return Compiled(out, report, summary)

@@ -34,6 +34,7 @@ PARAMETERS = Phase(
     f"the same; the bytes of all globals are in {ARCHIVE}",
     f"builtin.module(iree-io-export-parameters{{path={_SCOPE}={ARCHIVE} minimum-size=0}})",
 )
+FORMED = Phase("dispatch-creation", "dispatches, with what they compute, where the model has it")
 FLOW = Phase("flow", "dispatches, and the tensors between them")
 CONFIGURED = Phase("executable-configurations", "kernels on buffers, with their tile sizes")
 VECTORIZED = Phase(
@@ -45,7 +46,7 @@ VECTORIZED = Phase(
 TARGETS = Phase("executable-targets", "kernels in the LLVM dialect")
 VM = Phase("vm", "the host program; kernels are one ELF")
 
-PHASES = (INPUT, OPTIMIZED, PARAMETERS, FLOW, CONFIGURED, VECTORIZED, TARGETS, VM)
+PHASES = (INPUT, OPTIMIZED, PARAMETERS, FORMED, FLOW, CONFIGURED, VECTORIZED, TARGETS, VM)
 
 # Constant expressions are evaluated at build time unless that makes them larger. Later phases must not
 # hoist any more: what they hoist runs on the target as initialization.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -24,7 +25,7 @@ from bmc.host.program import (
     StorageKind,
     Variable,
 )
-from bmc.plan import barriers, check, order, placement, signatures, tables, tensors, waits
+from bmc.plan import barriers, check, order, placement, signatures, tables, tensors, views, waits
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import (
     Access,
@@ -51,10 +52,13 @@ def plan(
     weights: PackedWeights,
     operands: dict[str, Kernel],
     calls: dict[str, LinkedCall],
+    *,
+    has_budget: bool = False,
 ) -> Plan:
     """Returns the plan; `kernels` is None for a program that launches none.
 
-    `operands` say what each dispatch function reads and writes, `calls` which of them are calls of libraries.
+    `operands` say what each dispatch function reads and writes, `calls` which of them are calls of libraries. With a
+    budget, copies that could be spared are, and tensors also share memory while only parts of them are alive.
 
     Every entry point has the whole arena to itself. Tensors whose lives do not overlap share memory: an input
     lives until the last command that uses it, an output from the first one that writes it.
@@ -71,8 +75,13 @@ def plan(
     arena_bytes = ALIGNMENT  # C has no arrays of no bytes, as if all tensors are without elements.
     for signature, packed in zip(model.signatures, program.entries, strict=True):
         signatures.check(signature, packed)
-        entry = order.reorder(tensors.split(packed, kinds.written), kinds.accesses)
+        entry = tensors.split(packed, kinds.written)
+        if has_budget:
+            entry = views.forward(entry, kinds.accesses, kinds.alignments)
+        entry = order.reorder(entry, kinds.accesses, in_parts=has_budget)
         blocks = _blocks(entry)
+        if has_budget and not entry.driver:
+            blocks = _in_parts(entry, blocks)
         arena = placement.place(blocks)
         count = len(entry.inputs)
         places = replace(shared, inputs=arena.offsets[:count], slabs=arena.offsets[count:])
@@ -200,6 +209,37 @@ def _blocks(entry: HostFunction) -> list[placement.Block]:
             first, end = 0 if entry.driver else first, count
         blocks.append(placement.Block(slab.length, first, end))
     return blocks
+
+
+def _in_parts(entry: HostFunction, blocks: list[placement.Block]) -> list[placement.Block]:
+    """Returns the blocks with parts that are alive only from the first command that uses them to the last."""
+    storages = [view.span.storage for view in entry.inputs]
+    storages += [Storage(StorageKind.SLAB, i, slab.length) for i, slab in enumerate(entry.slabs)]
+    numbers = {storage: number for number, storage in enumerate(storages)}
+    returned = {view.span.storage for view in entry.outputs}
+    uses: dict[int, list[tuple[int, int, int]]] = {}
+    for position, command in enumerate(entry.commands):
+        for span in command.spans:
+            if span.storage in numbers:
+                number = numbers[span.storage]
+                use = (span.start, span.start + span.length, position)
+                uses.setdefault(number, []).append(use)
+    found = []
+    for number, block in enumerate(blocks):
+        begins_early = number < len(entry.inputs)
+        used = [] if storages[number] in returned else uses.get(number, [])
+        cuts = sorted({place for start, end, _ in used for place in (start, end)})
+        parts: list[placement.Part] = []
+        for start, end in itertools.pairwise(cuts):
+            times = [at for low, high, at in used if low < end and start < high]
+            if not times:
+                continue
+            first, until = 0 if begins_early else min(times), max(times) + 1
+            if parts and (parts[-1].end, parts[-1].first, parts[-1].until) == (start, first, until):
+                start = parts.pop().start
+            parts.append(placement.Part(start, end, first, until))
+        found.append(replace(block, parts=tuple(parts)) if len(parts) > 1 else block)
+    return found
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ alternative: if it ran later, what runs before it would need as many bytes or mo
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -51,7 +52,7 @@ class Graph:
     tensors: tuple[Tensor, ...]
 
 
-def reorder(entry: HostFunction, accesses: Accesses) -> HostFunction:
+def reorder(entry: HostFunction, accesses: Accesses, *, in_parts: bool = False) -> HostFunction:
     """Returns the entry with its commands in the best order that was found, which may be its own.
 
     An entry with a driver is unchanged, because a driver names ranges of commands.
@@ -59,10 +60,11 @@ def reorder(entry: HostFunction, accesses: Accesses) -> HostFunction:
     Args:
       entry: with one slab for each tensor (`tensors.py`), and commands that all wait for those before them.
       accesses: says what a command does with each of its spans.
+      in_parts: whether parts of a tensor are alive only from the first command that uses them to the last.
     """
     if entry.driver:
         return entry
-    order = search(_graph(entry, accesses))
+    order = search(_graph(entry, accesses, in_parts))
     commands = tuple(entry.commands[number] for number in order)
     slabs = list(entry.slabs)
     for storage, positions in _uses(commands).items():
@@ -73,22 +75,43 @@ def reorder(entry: HostFunction, accesses: Accesses) -> HostFunction:
     return replace(entry, commands=commands, slabs=tuple(slabs))
 
 
-def _graph(entry: HostFunction, accesses: Accesses) -> Graph:
+def _graph(entry: HostFunction, accesses: Accesses, in_parts: bool) -> Graph:
     """Returns what the search knows of an entry, which is as in `reorder`."""
     returned = {view.span.storage for view in entry.outputs}
-    return Graph(
-        before=_before(entry.commands, accesses),
-        tensors=tuple(
-            Tensor(
-                tables.align(storage.length),
-                sum(1 << position for position in set(positions)),
-                storage.kind is StorageKind.INPUT,
-                storage in returned,
-            )
-            for storage, positions in _uses(entry.commands).items()
-            if storage.kind in (StorageKind.INPUT, StorageKind.SLAB)
-        ),
-    )
+    found: list[Tensor] = []
+    for storage, spans in _spans(entry.commands).items():
+        if storage.kind not in (StorageKind.INPUT, StorageKind.SLAB):
+            continue
+        is_input = storage.kind is StorageKind.INPUT
+        if storage in returned or not in_parts:
+            spans = [(0, storage.length, position) for _, _, position in spans]
+        for users, length in _pieces(spans).items():
+            found.append(Tensor(tables.align(length), users, is_input, storage in returned))
+    return Graph(before=_before(entry.commands, accesses), tensors=tuple(found))
+
+
+def _pieces(spans: list[tuple[int, int, int]]) -> dict[int, int]:
+    """Returns how many bytes of a storage are used by the same commands, whose bits are the key."""
+    cuts = sorted({place for start, end, _ in spans for place in (start, end)})
+    found: dict[int, int] = {}
+    for start, end in itertools.pairwise(cuts):
+        users = 0
+        for low, high, position in spans:
+            if low < end and start < high:
+                users |= 1 << position
+        if users:
+            found[users] = found.get(users, 0) + end - start
+    return found
+
+
+def _spans(commands: Sequence[HalCommand]) -> dict[Storage, list[tuple[int, int, int]]]:
+    """Returns which bytes of each storage commands use: where they begin and end, and the command's position."""
+    found: dict[Storage, list[tuple[int, int, int]]] = {}
+    for position, command in enumerate(commands):
+        for span in command.spans:
+            use = (span.start, span.start + span.length, position)
+            found.setdefault(span.storage, []).append(use)
+    return found
 
 
 def _before(commands: Sequence[HalCommand], accesses: Accesses) -> tuple[int, ...]:

@@ -139,7 +139,7 @@ class _Finder:
             entry,
             slabs=slabs,
             commands=tuple(
-                _with_spans(command, moved(position, command.spans))
+                with_spans(command, moved(position, command.spans))
                 for position, command in enumerate(entry.commands)
             ),
             outputs=tuple(
@@ -161,7 +161,7 @@ def _in_slab(span: Span) -> bool:
     return span.storage.kind is StorageKind.SLAB
 
 
-def _with_spans(command: HalCommand, spans: list[Span]) -> HalCommand:
+def with_spans(command: HalCommand, spans: list[Span]) -> HalCommand:
     """Returns the command on these spans."""
     if isinstance(command, Dispatch):
         return replace(command, bindings=tuple(spans))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bmc.cores.core import Core
@@ -13,6 +14,8 @@ from bmc.rewrites.decisions import Decisions, Shape
 from bmc.rewrites.iree.tiles.root import Levels
 from bmc.rewrites.kernels.tuning import Tuning
 from bmc.rewrites.model_context import States
+from bmc.strips.outline import Outline
+from bmc.strips.search import Cut
 from bmc.target import Target
 
 
@@ -82,6 +85,9 @@ class Context:
       halved: weights of f32 that are stored as f16; set by `half_precision` and `half_weights`.
       extended: the products that read those in f32; set by `half_weights`.
       core: the core whose cycles decide between kernels, None for a blend.
+      has_budget: whether the model must fit into a number of bytes.
+      cuts: by function, what is computed in strips for that.
+      outlines: by function, what strips may be of; set by `strips`.
       configs: the lowering configurations; set by `lowering_configs` and `own_kernels`.
       taken: the dispatch functions that kernel libraries take; set by `kernel_libraries`.
     """
@@ -104,6 +110,9 @@ class Context:
     halved: frozenset[str] = frozenset()
     extended: frozenset[Shape] = frozenset()
     core: Core | None = None
+    has_budget: bool = False
+    cuts: Mapping[str, tuple[Cut, ...]] = field(default_factory=dict)
+    outlines: dict[str, Outline] = field(default_factory=dict)
     configs: tuple[Config, ...] = ()
     taken: dict[str, Taken] = field(default_factory=dict)
 

@@ -31,6 +31,7 @@ from bmc.rewrites.layout import (
     split_channels,
 )
 from bmc.rewrites.meaning import shared_results, shared_splats
+from bmc.rewrites.memory import strip_kernels, strip_marks, strips
 from bmc.rewrites.model_pipeline import FOR_ALL
 from bmc.rewrites.quantization import divisions, half_precision, quantized_poolings, rounding
 from bmc.rewrites.rewrite import Rewrite
@@ -120,6 +121,14 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         faster=True,
     ),
     Rewrite(
+        "strips",
+        phases.PARAMETERS,
+        "Parts of a model are computed in strips of rows, so that less memory is needed.",
+        "Once images have their channels last, and before planar, which stores some of them otherwise.",
+        strips.apply,
+        lambda context: context.has_budget,
+    ),
+    Rewrite(
         "planar",
         phases.PARAMETERS,
         "Images with few channels are stored as planes, so that vectors are full.",
@@ -154,6 +163,22 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         copied_paddings.apply,
         own_kernels.applies,
         faster=True,
+    ),
+    Rewrite(
+        "strip_kernels",
+        phases.PARAMETERS,
+        "Kernels of strips read and write planes in place.",
+        "After all rewrites of images, which do not look into kernels.",
+        strip_kernels.apply,
+        lambda context: bool(context.cuts),
+    ),
+    Rewrite(
+        "strip_marks",
+        phases.FORMED,
+        "Equal kernels of strips are one.",
+        "Once kernels are apart, and before IREE looks for equal ones.",
+        strip_marks.apply,
+        lambda context: bool(context.cuts),
     ),
     Rewrite(
         "shared_results",

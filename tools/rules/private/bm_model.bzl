@@ -43,6 +43,8 @@ def _bmc_compile(ctx, isa, libraries, out):
     args.add("--out", files["plan.c"].dirname)
     if ctx.attr.first_cases:
         args.add("--first-cases", ctx.attr.first_cases)
+    if ctx.attr.ram:
+        args.add("--ram", ctx.attr.ram)
     if ctx.attr.stored_weights:
         args.add("--stored-weights", ctx.attr.stored_weights)
     if ctx.file.tuning:
@@ -128,6 +130,7 @@ _bm_model = rule(
         "load_kernels": attr.bool(
             doc = "Whether the runtime loads the kernels' ELF into RAM when it starts, instead of running them in place.",
         ),
+        "ram": attr.int(doc = "Bytes of RAM that the model may need; 0: any."),
         "stored_weights": attr.string(
             doc = "`f16` to store weights so that f16 holds exactly; empty to store them as they are.",
             values = ["", "f16"],
@@ -158,6 +161,7 @@ def bm_model(
         float_parts = {},
         stored_weights = "",
         core = "",
+        ram = 0,
         limits = {},
         shapes = {},
         constants = {},
@@ -190,6 +194,8 @@ def bm_model(
         extend them to f32 as they read them, which needs an ISA with Zvfh (docs/how-to/f16.md).
       core: the core whose cycles decide between kernels, a file of compiler/bmc/cores without its suffix, such as `x60`.
         Without it, a blend of cores decides, among kernels with few instructions.
+      ram: how many bytes of RAM the model may need for tensors, state, and its kernels' scratch memory. It fits, or the
+        build fails and names the least number that was found (docs/how-to/fit-into-ram.md). 0: any.
       limits: what the import of a model file may take, where that is not the default of `bmc import --limit`:
         `cpu_seconds`, `idle_seconds`, `memory_gib`, `nodes`, `tensor_bytes` or `trips`, each with a number as a string.
       shapes: of a model file, the shapes of inputs with dynamic dimensions, by name: `{"audio": [1, 512]}`.
@@ -239,6 +245,7 @@ def bm_model(
         scalar_kernels = scalar_kernels,
         stored_weights = stored_weights,
         core = core,
+        ram = ram,
         tags = tags,
         tuning = tuning,
         **kwargs
@@ -256,6 +263,7 @@ def bm_model_variant(
         scalar_kernels = None,
         stored_weights = "",
         core = "",
+        ram = 0,
         **kwargs):
     """A model that has been imported already, compiled in another way, or to be checked on fewer cases.
 
@@ -270,6 +278,7 @@ def bm_model_variant(
       scalar_kernels: as in bm_model.
       stored_weights: as in bm_model.
       core: as in bm_model.
+      ram: as in bm_model.
       **kwargs: attributes of every rule, e.g. visibility.
     """
     label = native.package_relative_label(model)
@@ -283,6 +292,7 @@ def bm_model_variant(
         scalar_kernels = scalar_kernels,
         stored_weights = stored_weights,
         core = core,
+        ram = ram,
         tags = kwargs.pop("tags", []) + ["manual"],
         tuning = tuning,
         **kwargs
@@ -319,6 +329,7 @@ def _compiled(*, name, kernels, tags, **kwargs):
         "float_parts",
         "imported",
         "load_kernels",
+        "ram",
         "scalar_kernels",
         "stored_weights",
         "tuning",

@@ -64,7 +64,7 @@ def read(function: ir_util.Op, lanes: int = 0) -> tuple[Elementwise, tuple[Any, 
 
     def table(operand: Any) -> int:
         zeros = [ir.AffineExpr.get_constant(0)] * operand.type.rank
-        return add(view_of(source_of(operand), zeros))
+        return add(view_of(*source_of(operand, zeros)))
 
     operations = Operations(table)
 
@@ -72,7 +72,7 @@ def read(function: ir_util.Op, lanes: int = 0) -> tuple[Elementwise, tuple[Any, 
         dtype = dtype_of(operand)
         if dtype not in TYPES:
             raise Unsupported(f"an operation that reads {dtype}")
-        number = add(view_of(source_of(operand), indices))
+        number = add(view_of(*source_of(operand, indices)))
         return operations.node(Node("load", dtype, operand=number))
 
     if computes:

@@ -7,10 +7,10 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import ir_util, names
 from bmc.kernels.problem.product import Edge, Padding, Unsupported
 from bmc.kernels.read import rescales
-from bmc.kernels.read.views import View, source_of, terms_of
+from bmc.kernels.read.views import View, source_of, terms_of, unreshaped
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Padded:
     Attributes:
       view: the buffer, and the map to indices of the padded image.
       value: the pad value.
-      edges: the padded axes: number of the axis, edge, and the factor of each loop in the axis's index.
+      edges: the padded axes: number of the buffer's axis, edge, and the factor of each loop in the axis's index.
     """
 
     view: View
@@ -51,8 +51,8 @@ def read(value: Any, map_: Any) -> Padded | None:
     """
     indices = list(map_.results)
     owner = ir_util.definition(value)
-    while owner is not None and owner.name in ("tensor.expand_shape", "tensor.collapse_shape"):
-        indices = _unreshaped(owner, indices)
+    while owner is not None and owner.name in names.RESHAPES:
+        indices = unreshaped(owner, indices)
         owner = ir_util.definition(owner.operands[0])
     if owner is None or owner.name != "tensor.pad":
         return None
@@ -64,30 +64,18 @@ def read(value: Any, map_: Any) -> Padded | None:
     if len(owner.operands) != 1 or filler is None or filler.name != "arith.constant":
         raise Unsupported("an image with a computed pad value")
     shape = owner.operands[0].type.shape
-    view = View(source_of(owner.operands[0]), ir.AffineMap.get(map_.n_dims, 0, indices))
+    source, within = source_of(owner.operands[0], indices)
+    view = View(source, ir.AffineMap.get(map_.n_dims, 0, within))
     edges = tuple(
-        (axis, Edge(before, shape[axis]), terms_of(indices[axis]))
+        (_axis_of(indices[axis], within), Edge(before, shape[axis]), terms_of(indices[axis]))
         for axis, (before, behind) in enumerate(zip(low, high, strict=True))
         if before or behind
     )
     return Padded(view, rescales.number(filler), edges)
 
 
-def _unreshaped(reshape: ir_util.Op, indices: list[Any]) -> list[Any]:
-    """Returns the indices in the operand of a reshape that adds or removes axes of extent 1."""
-    groups = [
-        [ir.IntegerAttr(n).value for n in each] for each in reshape.attributes["reassociation"]
-    ]
-    expands = reshape.name == "tensor.expand_shape"
-    shape = (reshape.results[0] if expands else reshape.operands[0]).type.shape
-    result: list[Any] = []
-    for number, group in enumerate(groups):
-        wide = [axis for axis in group if shape[axis] != 1] or group[:1]
-        if len(wide) > 1:
-            raise Unsupported("a padded image that is reshaped")
-        if expands:
-            result.append(indices[wide[0]])
-        else:
-            zero = ir.AffineExpr.get_constant(0)
-            result += [indices[number] if axis == wide[0] else zero for axis in group]
-    return result
+def _axis_of(index: Any, within: list[Any]) -> int:
+    """Returns the axis of the buffer that an index of the image is along."""
+    if index not in within:
+        raise Unsupported("a padded image that is reshaped")
+    return within.index(index)

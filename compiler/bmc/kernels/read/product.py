@@ -184,7 +184,8 @@ class Reader:
         """Returns the view of a factor of the product; notes its padding if it has any."""
         padded = padding.read(value, map_)
         if padded is None:
-            return View(source_of(value), map_, WIDTHS)
+            source, indices = source_of(value, list(map_.results))
+            return View(source, ir.AffineMap.get(map_.n_dims, 0, indices), WIDTHS)
         self._padded_operands[number] = padded
         return padded.view
 
@@ -231,7 +232,8 @@ class Reader:
 
     def operand(self, value: Any, indices: list[Any]) -> int:
         """Returns the number of the operand that is read at `indices`, functions of the root's loops."""
-        view = View(source_of(value), self._map(indices))
+        source, indices = source_of(value, indices)
+        view = View(source, self._map(indices))
         for number, known in enumerate(self.views):
             if number > RESULT and known.value == view.value and known.map == view.map:
                 return number

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from iree.compiler import ir
+
 from bmc.ir import ir_util
 from bmc.kernels.dtypes import TYPES, WIDTHS
 from bmc.kernels.problem.grid import as_one, gathered
@@ -54,7 +56,9 @@ class _Reader(product.Reader):
         used = [n for n in range(len(inputs)) if list(arguments[n].uses)]
         if not used:
             raise Unsupported("a reduction without inputs")
-        self.views = [View(source_of(inputs[used[0]]), maps[used[0]])] * (RESULT + 1)
+        map_ = maps[used[0]]
+        source, indices = source_of(inputs[used[0]], list(map_.results))
+        self.views = [View(source, ir.AffineMap.get(map_.n_dims, 0, indices))] * (RESULT + 1)
         step = self._step(root, used, maps)
         result_loops = plain(maps[-1])
         if self.initial(start, result_loops) is not None:

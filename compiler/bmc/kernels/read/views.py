@@ -9,7 +9,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
-from bmc.ir import contraction, ir_util
+from bmc.ir import contraction, ir_util, names
 from bmc.kernels.dtypes import TYPES, WIDTHS
 from bmc.kernels.problem.product import Unsupported
 
@@ -113,16 +113,39 @@ def substituted(map_: Any, loops: list[Any]) -> list[Any]:
     return [substitute(index) for index in map_.results]
 
 
-def source_of(value: Any) -> Any:
-    """Returns the buffer from which a tensor is loaded, or the value itself if it is a buffer or a constant."""
+def source_of(value: Any, indices: list[Any]) -> tuple[Any, list[Any]]:
+    """Returns the buffer or constant that a tensor is made of, and where in it `indices` of the tensor are."""
     if isinstance(value.type, ir.MemRefType):
-        return value
+        return value, indices
     owner = ir_util.definition(value)
     if owner is not None and owner.name == "arith.constant":
-        return value
+        return value, indices
+    while owner is not None and owner.name in names.RESHAPES:
+        indices = unreshaped(owner, indices)
+        owner = ir_util.definition(owner.operands[0])
     if owner is None or owner.name != LOAD:
         raise Unsupported("an operand that the dispatch computes")
-    return owner.operands[0]
+    return owner.operands[0], indices
+
+
+def unreshaped(reshape: ir_util.Op, indices: list[Any]) -> list[Any]:
+    """Returns the indices in the operand of a reshape that adds or removes axes of extent 1."""
+    groups = [
+        [ir.IntegerAttr(n).value for n in each] for each in reshape.attributes["reassociation"]
+    ]
+    expands = reshape.name == names.EXPAND_SHAPE
+    shape = (reshape.results[0] if expands else reshape.operands[0]).type.shape
+    result: list[Any] = []
+    for number, group in enumerate(groups):
+        wide = [axis for axis in group if shape[axis] != 1] or group[:1]
+        if len(wide) > 1:
+            raise Unsupported("an image that is reshaped")
+        if expands:
+            result.append(indices[wide[0]])
+        else:
+            zero = ir.AffineExpr.get_constant(0)
+            result += [indices[number] if axis == wide[0] else zero for axis in group]
+    return result
 
 
 def root_of(value: Any) -> Any:

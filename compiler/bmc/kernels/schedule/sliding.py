@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bmc.kernels.dtypes import TYPES, WIDTHS
 from bmc.kernels.epilogue import one_row
@@ -72,10 +72,38 @@ class _Blocks:
     out_of_bounds: frozenset[int]
 
 
+def _with_line_edge(product: Product) -> Product:
+    """Returns a product whose padding has an edge across lines, which all are inside, if it only has one along them."""
+    padding = product.padding
+    if padding is None or len(padding.edges) != 1:
+        return product
+    outside = [loop for loop in (*product.outer, *product.grid[:-1]) if not loop.strides[A]]
+    moving = [
+        loop for loop in (*outside, *product.summed) if loop.extent > 1 and not any(loop.steps)
+    ]
+    if not moving:
+        return product
+    line = math.gcd(*(loop.strides[B] for loop in moving))
+
+    def step(loop: Loop) -> int:
+        return loop.strides[B] // line if loop in moving else 0
+
+    lines = 1 + sum(step(loop) * (loop.extent - 1) for loop in moving)
+    outer, grid, summed = (
+        tuple(replace(loop, steps=(*loop.steps, step(loop))) for loop in group)
+        for group in (product.outer, product.grid, product.summed)
+    )
+    edges = (*padding.edges, Edge(0, lines))
+    return replace(
+        product, outer=outer, grid=grid, summed=summed, padding=replace(padding, edges=edges)
+    )
+
+
 class _Sliding:
     """Writes one kernel."""
 
     def __init__(self, product: Product, vlen: int) -> None:
+        product = _with_line_edge(product)
         self._product = product
         self._vlen = vlen
         self._width = WIDTHS[product.dtypes[B]]

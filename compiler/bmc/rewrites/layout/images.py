@@ -144,14 +144,50 @@ def is_slice(op: ir_util.Op) -> bool:
 
 
 def is_join(op: ir_util.Op) -> bool:
-    """Whether an operation puts an image into some channels of another one."""
+    """Whether an operation puts an image into some channels, or some rows, of another one."""
     if op.name != names.INSERT_SLICE or len(op.operands) != 2 or not is_image(op.results[0]):
         return False
     source, result = op.operands[0].type, op.results[0].type
     strides = amounts(op)["static_strides"]
-    return (
-        is_image(op.operands[0]) and source.shape[:-1] == result.shape[:-1] and set(strides) == {1}
-    )
+    if not is_image(op.operands[0]) or set(strides) != {1}:
+        return False
+    return bool(source.shape[:-1] == result.shape[:-1] or source.shape[1:] == result.shape[1:])
+
+
+_STRIP = "bm.strip"
+
+
+def mark(op: ir_util.Op, number: int) -> None:
+    """Marks an operation of a strip, so that it is not the same as one of another strip."""
+    op.attributes[_STRIP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+
+
+def unmark(op: ir_util.Op) -> None:
+    if _STRIP in op.attributes:
+        del op.attributes[_STRIP]
+
+
+def is_marked(op: ir_util.Op) -> bool:
+    return _STRIP in op.attributes
+
+
+def marked_alike(value: Any, other: ir_util.Op) -> Any:
+    """Returns a value, whose operation gets the mark of another one."""
+    if is_marked(other):
+        value.owner.attributes[_STRIP] = other.attributes[_STRIP]
+    return value
+
+
+def strip_of(value: Any) -> Any:
+    """Returns rows that strips keep, or read, apart from what computes them."""
+    barrier = permute.apart(value)
+    mark(barrier.owner, 0)
+    return barrier
+
+
+def is_strip(op: ir_util.Op) -> bool:
+    """Whether an operation keeps such rows apart."""
+    return op.name == names.BARRIER and is_marked(op) and is_image(op.results[0])
 
 
 def phases(op: ir_util.Op) -> ir_util.Op | None:

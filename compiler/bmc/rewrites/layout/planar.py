@@ -112,7 +112,7 @@ class _Layouts:
             return [v for v, map_ in inputs if map_ == identity and self._is_in_island(v)]
         if images.is_join(op):
             return list(op.operands)
-        return [op.operands[0]] if images.is_padding(op) or images.is_slice(op) else []
+        return [op.operands[0]] if _is_move(op) else []
 
     def _is_in_island(self, value: Any) -> bool:
         """Whether a value may change its layout. An elementwise operation reads others as they are."""
@@ -273,7 +273,8 @@ class _Layouts:
             return tensor.empty(type_.shape, type_.element_type)
         if maker is not None and images.is_by_channel(maker):
             by_channel = ir.AffineMap.get(_RANK, 0, [ir.AffineExpr.get_dim(0)])
-            return permute.copied(maker.operands[0], type_.shape, by_channel)
+            copied = permute.copied(maker.operands[0], type_.shape, by_channel)
+            return images.marked_alike(copied, maker)
         return permute.transposed(value, _PLANES)
 
     def _give(self, reader: ir_util.Op, operand: int) -> None:
@@ -303,7 +304,8 @@ def _is_product_of(op: ir_util.Op, image: Any) -> bool:
 
 
 def _is_move(op: ir_util.Op) -> bool:
-    return images.is_padding(op) or images.is_slice(op) or images.is_join(op)
+    kinds = (images.is_padding, images.is_slice, images.is_join, images.is_strip)
+    return any(is_so(op) for is_so in kinds)
 
 
 def _convolution(op: ir_util.Op) -> contraction.Contraction | None:

@@ -1,0 +1,143 @@
+"""Looks for a way to compile a model into a number of bytes of RAM, or for the smallest number that there is."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from bmc.errors import BmcError
+from bmc.plan.tables import Command, Entry, Plan
+from bmc.rewrites.context import Context
+from bmc.strips import search
+from bmc.strips.outline import Outline
+from bmc.strips.search import Cut
+
+_LOG = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
+
+Cuts = Mapping[str, tuple[Cut, ...]]
+
+# How often a model is compiled at most, and the steps of the targets that are tried.
+_ATTEMPTS = 8
+_STEPS = 50
+# A kernel's scratch memory differs from attempt to attempt, so the next target is not much less than this one.
+_LEAST_STEP = 0.9
+# Tensors that an error names.
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Attempt(Generic[_Result]):
+    """A model compiled with some cuts.
+
+    Attributes:
+      result: the outcome.
+      arena: bytes of its arena.
+      other: bytes of RAM that cuts do not change: state, and the most scratch memory of a kernel on the stack.
+      peak: the tensors that are alive when most of the arena is in use, as a sentence has them.
+      outlines: by function, what strips may be of.
+    """
+
+    result: _Result
+    arena: int
+    other: int
+    peak: str
+    outlines: Mapping[str, Outline]
+
+    @property
+    def ram(self) -> int:
+        return self.arena + self.other
+
+
+def measured(result: _Result, plan: Plan, context: Context) -> Attempt[_Result]:
+    """Returns what a compiled model needs."""
+    scratch = max((each.kernel.scratch for each in context.configs if each.kernel), default=0)
+    return Attempt(
+        result,
+        plan.arena_bytes,
+        plan.state_bytes + scratch * context.harts,
+        _peak(plan),
+        context.outlines,
+    )
+
+
+def fit(attempt: Callable[[Cuts], Attempt[_Result]], ram: int) -> Attempt[_Result]:
+    """Returns the first attempt that fits, with the least work.
+
+    Args:
+      attempt: compiles the model with cuts.
+      ram: the bytes that it may need.
+
+    Raises:
+      BmcError: none does; names the least number that was found, and others.
+    """
+    found = [attempt({})]
+    tried: set[object] = {()}
+    # There are cuts for the one target, and none for the other.
+    enough, too_few = found[0].arena, 0
+    target = ram - found[0].other
+    while (
+        found[-1].ram > ram
+        and len(found) < _ATTEMPTS
+        and enough - too_few > max(enough // _STEPS, 1)
+    ):
+        if not too_few < target < enough:
+            target = (too_few + enough) // 2
+        cuts = _cuts(found[0].outlines, target)
+        if cuts is None:
+            too_few = target
+            continue
+        enough = target
+        if (key := tuple(sorted(cuts.items()))) in tried:
+            continue
+        tried.add(key)
+        found.append(attempt(cuts))
+        _LOG.info("%d bytes with %s", found[-1].ram, cuts)
+        # What strips are estimated to need is not quite what they need.
+        target = max(target + ram - found[-1].ram, int(target * _LEAST_STEP))
+    if found[-1].ram <= ram:
+        return found[-1]
+    raise _refusal(found, ram)
+
+
+def _cuts(outlines: Mapping[str, Outline], target: int) -> Cuts | None:
+    """Returns cuts of all functions, None if one of them needs more."""
+    cuts = {name: search.cuts(outline, target) for name, outline in outlines.items()}
+    return None if None in cuts.values() else {name: c for name, c in cuts.items() if c}
+
+
+def _refusal(found: list[Attempt[_Result]], ram: int) -> BmcError:
+    least = min(found, key=lambda each: each.ram)
+    numbers = ", ".join(f"{number:,}" for number in sorted({each.ram for each in found}))
+    return BmcError(
+        "too-little-ram",
+        f"the model does not fit into {ram:,} bytes of RAM: the least that was found is {least.ram:,},"
+        f" {least.arena:,} of them for tensors, most of them for {least.peak}",
+        hint=f"give one of {numbers}: the smaller, the more kernels run",
+    )
+
+
+def _peak(plan: Plan) -> str:
+    """Returns the largest tensors that are alive when most of the arena is in use, by the layers that compute them."""
+    sentence, most = "nothing", 0
+    for entry in plan.entries:
+        commands = plan.commands[entry.first_command :][: entry.command_count]
+        for time in range(len(commands)):
+            alive = [n for n, life in enumerate(entry.lives) if life.first <= time < life.end]
+            size = sum(entry.lives[n].length for n in alive)
+            if size > most:
+                alive.sort(key=lambda n: -entry.lives[n].length)
+                named = [_name(entry, commands, n) for n in alive[:_NAMED]]
+                sentence, most = ", ".join(dict.fromkeys(named)), size
+    return sentence
+
+
+def _name(entry: Entry, commands: tuple[Command, ...], number: int) -> str:
+    """Returns the name of a tensor: the input's, or the layer's that computes it."""
+    if number < len(entry.inputs):
+        return f"input '{entry.inputs[number].info.name}'"
+    life = entry.lives[number]
+    layer = next((c.layer for c in commands[life.first : life.end] if c.layer), "")
+    return f"'{layer}'" if layer else f"{life.length:,} bytes without a name"

@@ -1,0 +1,54 @@
+"""Tests the search for a way to compile a model into a number of bytes."""
+
+from __future__ import annotations
+
+import unittest
+
+from outlines import network
+
+from bmc import budget
+from bmc.budget import Attempt, Cuts
+from bmc.errors import BmcError
+
+
+class FitTest(unittest.TestCase):
+    def attempt(self, cuts: Cuts) -> Attempt[Cuts]:
+        """A compiler whose arenas are 10 % above what the outline estimates, and that uses 100 bytes beside them."""
+        self.attempts.append(cuts)
+        outline = network(16, 64, 8)
+        sizes = [outline.bytes_alive(n) for n in range(len(outline.stages))]
+        arena = max(sizes)
+        for cut in cuts.get("main", ()):
+            arena = outline.bytes_in_strips(cut.first, cut.last, cut.rows)
+        return Attempt(cuts, arena * 11 // 10, 100, "'conv 1'", {"main": outline})
+
+    def setUp(self) -> None:
+        self.attempts: list[Cuts] = []
+
+    def test_nothing_is_cut_for_nothing(self) -> None:
+        self.assertEqual(budget.fit(self.attempt, 100_000).result, {})
+        self.assertEqual(self.attempts, [{}])
+
+    def test_an_estimate_that_is_too_low_is_mended(self) -> None:
+        for ram in (60_000, 30_000, 21_000):
+            with self.subTest(ram):
+                found = budget.fit(self.attempt, ram)
+                self.assertLessEqual(found.ram, ram)
+                self.assertTrue(found.result)
+
+    def test_a_number_that_is_too_small(self) -> None:
+        with self.assertRaises(BmcError) as caught:
+            budget.fit(self.attempt, 5_000)
+        error = caught.exception
+        self.assertEqual(error.kind, "too-little-ram")
+        least = min(self.attempt(cuts).ram for cuts in tuple(self.attempts))
+        self.assertIn("does not fit into 5,000 bytes of RAM", error.message)
+        self.assertIn(f"the least that was found is {least:,}", error.message)
+        self.assertIn("'conv 1'", error.message)
+        # The number that it names is one that fits.
+        self.assertEqual(budget.fit(self.attempt, least).ram, least)
+        self.assertLess(len(self.attempts), 40)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,106 @@
+"""Tests that strips compute each row once, from rows that they have."""
+
+from __future__ import annotations
+
+import random
+import unittest
+from dataclasses import replace
+
+from bmc.strips.segment import Image, Part, Rows, Segment, Strip, Window
+
+_SAME = Window()
+
+
+def convolution(source: int, rows: int, size: int = 3, stride: int = 1) -> Image:
+    """An image that windows make of a padded one; what is outside has no rows."""
+    return Image(rows, ((source, Window(stride, size, -(size // 2))),), kept=True)
+
+
+def chain(*images: Image, first: int = 0, outside: int = 16) -> Segment:
+    return Segment((*images[:-1], replace(images[-1], returned=True)), (outside,), first)
+
+
+class SegmentTest(unittest.TestCase):
+    def check(self, segment: Segment, rows: int) -> list[Strip]:
+        """Asserts that strips compute all rows of what is returned, each row once, and only read what they have."""
+        strips = segment.strips(rows)
+        held: dict[int, Part] = {}
+        computed: dict[int, list[int]] = {n: [] for n in range(len(segment.images))}
+        for strip in strips:
+            for number, part in strip.items():
+                image = segment.images[number]
+                if part.rows.begin < part.fresh:
+                    self.assertGreaterEqual(part.rows.begin, held[number].rows.begin)
+                    self.assertLessEqual(part.fresh, held[number].rows.end)
+                computed[number] += range(part.fresh, part.rows.end)
+                fresh = Rows(part.fresh, part.rows.end)
+                for source, window in image.reads:
+                    if source < 0:
+                        continue
+                    read = window.rows(fresh, segment.images[source].rows)
+                    has = (strip[source] if source in strip else held[source]).rows
+                    self.assertLessEqual(has.begin, read.begin, (number, source))
+                    self.assertGreaterEqual(has.end, read.end, (number, source))
+                held[number] = part
+        for number, image in enumerate(segment.images):
+            if image.returned:
+                self.assertEqual(computed[number], list(range(image.rows)))
+            elif image.kept:
+                self.assertEqual(len(set(computed[number])), len(computed[number]))
+        return strips
+
+    def test_a_chain_of_convolutions(self) -> None:
+        segment = chain(convolution(-1, 16), convolution(0, 16), convolution(1, 16))
+        strips = self.check(segment, 4)
+        self.assertEqual(len(strips), 4)
+        # What the third convolution can compute lags by one row for each convolution.
+        self.assertEqual(strips[0][2].rows, Rows(0, 2))
+        self.assertEqual(strips[1][1], Part(Rows(1, 7), 3))
+
+    def test_strides_and_rows_that_do_not_divide(self) -> None:
+        for rows in (1, 2, 3, 5, 7, 16):
+            with self.subTest(rows):
+                self.check(
+                    chain(convolution(-1, 16), convolution(0, 8, 3, 2), convolution(1, 8)), rows
+                )
+
+    def test_a_residual_keeps_rows_for_as_long_as_they_are_read(self) -> None:
+        added = Image(16, ((0, _SAME), (2, _SAME)), kept=True)
+        segment = chain(convolution(-1, 16), convolution(0, 16), convolution(1, 16), added)
+        strips = self.check(segment, 4)
+        self.assertEqual(strips[1][0], Part(Rows(2, 8), 4))
+        # A shortcut of the input is computed when it is needed, and not all at once.
+        lazy = Image(16, ((-1, _SAME),), kept=True)
+        lagging = Image(16, ((1, _SAME), (2, _SAME)), kept=True)
+        strips = self.check(chain(convolution(-1, 16), convolution(0, 16), lazy, lagging), 4)
+        self.assertEqual(strips[0][2].rows, Rows(0, 3))
+
+    def test_random_segments(self) -> None:
+        chance = random.Random(5)
+        for _ in range(200):
+            images = [convolution(-1, 24)]
+            for number in range(1, chance.randint(2, 8)):
+                source = chance.randrange(max(0, number - 3), number)
+                before = images[source].rows
+                stride = chance.choice((1, 1, 2)) if before > 4 else 1
+                size = chance.choice((1, 3, 5))
+                image = convolution(source, -(-before // stride), size, stride)
+                others = [n for n in range(number) if images[n].rows == image.rows and n != source]
+                more = ((chance.choice(others), _SAME),) if others and chance.random() < 0.4 else ()
+                images.append(replace(image, reads=(*image.reads, *more)))
+            read = {source for image in images for source, _ in image.reads}
+            images = [replace(image, returned=n not in read) for n, image in enumerate(images)]
+            self.check(Segment(tuple(images), (24,), 0), chance.randint(1, 12))
+
+    def test_the_check_notices_a_row_too_few(self) -> None:
+        class Forgetful(Segment):
+            def _next(self, done: list[int]) -> list[int]:
+                return [row + 1 for row in super()._next(done)]
+
+        images = (convolution(-1, 16), replace(convolution(0, 16), returned=True))
+        with self.assertRaises(AssertionError):
+            self.check(Forgetful(images, (16,), 0), 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
