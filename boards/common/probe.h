@@ -19,9 +19,9 @@
   ".word 0x5e003057\n" \
   ".word 0x02001057\n"
 
-// Dot products of four bytes, which assemblers do not know: vqdot.vv v0, v0, v0
-// on no elements.
-#define BM_TRIES_ZVQDOTQ                \
+// Dot products of four bytes, which assemblers do not know: vdot4a.vv v0, v0,
+// v0 on no elements.
+#define BM_TRIES_ZVDOT4A8I              \
   ".option push\n"                      \
   ".option arch, +v\n"                  \
   "vsetivli zero, 0, e32, m1, ta, ma\n" \
@@ -77,7 +77,7 @@ enum { BM_XSMTVDOT_VLEN = 256 };
   }
 
 // The longest text that bm_probe_append() is called with by a probe below.
-#define BM_PROBED_NAMES "_zfh_zvfh_zvqdotq_xsmtvdot"
+#define BM_PROBED_NAMES "_zfh_zvfh_zvdot4a8i_xsmtvdot"
 
 static inline char *bm_probe_append(char *end, const char *text) {
   while (*text != '\0') *end++ = *text++;
@@ -89,16 +89,16 @@ static inline char *bm_probe_append(char *end, const char *text) {
 #define BM_PROBES(mode, interrupts)                                     \
   BM_EXECUTES(mode, interrupts)                                         \
   BM_INSTRUCTIONS(try_zvfh, BM_TRIES_ZVFH)                              \
-  BM_INSTRUCTIONS(try_zvqdotq, BM_TRIES_ZVQDOTQ)                        \
+  BM_INSTRUCTIONS(try_zvdot4a8i, BM_TRIES_ZVDOT4A8I)                    \
   BM_INSTRUCTIONS(try_xsmtvdot, BM_TRIES_XSMTVDOT)                      \
   static char *probe(bm_hal_cpu_t *cpu, char *end) {                    \
     if (executes(try_zvfh)) {                                           \
       cpu->isa_bits |= BM_ISA_ZVFH;                                     \
       end = bm_probe_append(end, "_zfh_zvfh");                          \
     }                                                                   \
-    if (executes(try_zvqdotq)) {                                        \
-      cpu->isa_bits |= BM_ISA_ZVQDOTQ;                                  \
-      end = bm_probe_append(end, "_zvqdotq");                           \
+    if (executes(try_zvdot4a8i)) {                                      \
+      cpu->isa_bits |= BM_ISA_ZVDOT4A8I;                                \
+      end = bm_probe_append(end, "_zvdot4a8i");                         \
     }                                                                   \
     if (cpu->vlen_bits == BM_XSMTVDOT_VLEN && executes(try_xsmtvdot)) { \
       cpu->isa_bits |= BM_ISA_XSMTVDOT;                                 \

@@ -81,11 +81,11 @@ ISAS = {
         "vlen_bits": 256,
         "xlen": 64,
     },
-    "rv64gcv_zvl256b_zvqdotq": {
+    "rv64gcv_zvl256b_zvdot4a8i": {
         "abi": "lp64d",
         "march": "rv64imafdcv_zicsr_zifencei_zvl256b",
-        "plan_bits": ["RV64", "V", "ZVQDOTQ"],
-        "unnamed": ["zvqdotq"],
+        "plan_bits": ["RV64", "V", "ZVDOT4A8I"],
+        "unnamed": ["zvdot4a8i"],
         "vlen_bits": 256,
         "xlen": 64,
     },

@@ -23,7 +23,7 @@ class PlanIsa(enum.IntEnum):
     RV32 = 8
     ZVE32F = 16
     P = 32
-    ZVQDOTQ = 64
+    ZVDOT4A8I = 64
     ZVFH = 128
     XSMTVDOT = 256
 
@@ -79,7 +79,7 @@ class Target:
         """
         if self.isa_bits & PlanIsa.XSMTVDOT:
             return 4
-        return 1 if self.isa_bits & PlanIsa.ZVQDOTQ else 0
+        return 1 if self.isa_bits & PlanIsa.ZVDOT4A8I else 0
 
     @property
     def soft_float(self) -> bool:

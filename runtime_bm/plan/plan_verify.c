@@ -58,7 +58,7 @@ static bm_status_t verify_machine(const bm_plan_header_t *header) {
   // Exactly one of them.
   BM_CHECK(machine != 0 && (machine & (machine - 1)) == 0, DATA_LOSS);
   const uint32_t others =
-      BM_ISA_P | BM_ISA_ZVQDOTQ | BM_ISA_ZVFH | BM_ISA_XSMTVDOT;
+      BM_ISA_P | BM_ISA_ZVDOT4A8I | BM_ISA_ZVFH | BM_ISA_XSMTVDOT;
   BM_CHECK((header->isa & ~(machines | vectors | others)) == 0, UNIMPLEMENTED);
   BM_CHECK(vector == (header->vlen_bits != 0), DATA_LOSS);
   return bm_ok();

@@ -26,7 +26,7 @@ _INT8_PACKAGES = {
 _SPIKE = {
     "rv64gcp": "packed",
     "rv64gcv_zvl256b_xsmtvdot": "xsmtvdot_vlen256",
-    "rv64gcv_zvl256b_zvqdotq": "zvqdotq_vlen256",
+    "rv64gcv_zvl256b_zvdot4a8i": "zvdot4a8i_vlen256",
 }
 
 

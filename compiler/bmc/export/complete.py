@@ -29,7 +29,7 @@ _PLACE = "firmware"
 _BUILD_FILES = ("firmware.cmake", "firmware.mk", "toolchain.cmake")
 
 # Extensions that QEMU does not know.
-_NOT_IN_QEMU = PlanIsa.P | PlanIsa.ZVQDOTQ | PlanIsa.XSMTVDOT
+_NOT_IN_QEMU = PlanIsa.P | PlanIsa.ZVDOT4A8I | PlanIsa.XSMTVDOT
 
 _NOT_COMPLETE = "not-complete"
 

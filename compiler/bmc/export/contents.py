@@ -36,7 +36,7 @@ _ISA_NAMES = {
     "V": "v",
     "ZVE32F": "_zve32f",
     "P": "p",
-    "ZVQDOTQ": "_zvqdotq",
+    "ZVDOT4A8I": "_zvdot4a8i",
     "ZVFH": "_zfh_zvfh",
     "XSMTVDOT": "_xsmtvdot",
 }

@@ -24,12 +24,12 @@ from tools.cli import UserError
 _PRIVATE = ("--no-show-raw-insn", "--no-leading-headers")
 # Functions of the runtime that every image has. Those of boards/common/probe.h are executed to see whether the hart has
 # an extension. Those of runtime_bm/plan/plan_transfer.c execute vectors only on a hart that has been seen to have them.
-_GUARDED = ("bm_plan_copy", "bm_plan_fill", "try_xsmtvdot", "try_zvfh", "try_zvqdotq")
+_GUARDED = ("bm_plan_copy", "bm_plan_fill", "try_xsmtvdot", "try_zvdot4a8i", "try_zvfh")
 # Extensions that -march does not know, as (mask, value) of their instructions.
 _UNNAMED = {
     "p": ((0x8000007F, 0x8000001B), (0x8000007F, 0x8000003B), (0xFE00707F, 0x08004033)),
     "xsmtvdot": ((0x7F, 0x2B),),
-    "zvqdotq": ((0xE400307F, 0xA0002057),),
+    "zvdot4a8i": ((0xE400307F, 0xA0002057),),
 }
 # No extension may use it: whoever writes it wants a trap.
 _NEVER = 0xFFFFFFFF
