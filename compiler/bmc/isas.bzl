@@ -27,6 +27,22 @@ ISAS = {
         "vlen_bits": 0,
         "xlen": 64,
     },
+    "rv64gcv_zfbfmin_zvfbfmin_zvl256b": {
+        "abi": "lp64d",
+        "march": "rv64imafdcv_zicsr_zifencei_zfbfmin_zvfbfmin_zvl256b",
+        "optional": ["zfbfmin", "zvfbfmin"],
+        "plan_bits": ["RV64", "V", "ZVFBFMIN"],
+        "vlen_bits": 256,
+        "xlen": 64,
+    },
+    "rv64gcv_zfbfmin_zvfbfwma_zvl256b": {
+        "abi": "lp64d",
+        "march": "rv64imafdcv_zicsr_zifencei_zfbfmin_zvfbfwma_zvl256b",
+        "optional": ["zfbfmin", "zvfbfwma"],
+        "plan_bits": ["RV64", "V", "ZVFBFMIN", "ZVFBFWMA"],
+        "vlen_bits": 256,
+        "xlen": 64,
+    },
     "rv64gcv_zfh_zvfh_zvl128b": {
         "abi": "lp64d",
         "march": "rv64imafdcv_zicsr_zifencei_zfh_zvfh_zvl128b",

@@ -26,6 +26,8 @@ class PlanIsa(enum.IntEnum):
     ZVDOT4A8I = 64
     ZVFH = 128
     XSMTVDOT = 256
+    ZVFBFMIN = 512
+    ZVFBFWMA = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,17 @@ class Target:
     def has_f16(self) -> bool:
         """Whether harts compute with f16; on x86-64 LLVM has functions for that."""
         return not self.is_riscv or "zvfh" in self.extensions
+
+    @property
+    def halves(self) -> frozenset[str]:
+        """The float types of 16 bits that kernels of bmc's own may read and write."""
+        needs = {"bf16": "zvfbfmin", "f16": "zvfh"}
+        return frozenset(half for half, each in needs.items() if each in self.extensions)
+
+    @property
+    def multiplies_bf16(self) -> bool:
+        """Whether harts have instructions for products of bf16, besides those that convert it."""
+        return "zvfbfwma" in self.extensions
 
     @property
     def dot_channels(self) -> int:
@@ -123,6 +136,7 @@ _IMPLIED = {
     ("v",): ("zve32x", "zve32f", "zve64x", "zve64f", "zve64d"),
     ("zfh",): ("zfhmin",),
     ("zve32f",): ("zve32x",),
+    ("zvfbfwma",): ("zfbfmin", "zvfbfmin"),
     ("zvfh",): ("zfhmin", "zvfhmin"),
 }
 

@@ -54,7 +54,9 @@ class TargetTest(unittest.TestCase):
                 dots = PlanIsa.ZVDOT4A8I if isa.endswith("_zvdot4a8i") else 0
                 halves = PlanIsa.ZVFH if {"zfh", "zvfh"} <= found.extensions else 0
                 matrices = PlanIsa.XSMTVDOT if isa.endswith("_xsmtvdot") else 0
-                extensions = packed | dots | halves | matrices
+                brains = PlanIsa.ZVFBFMIN if "zvfbfmin" in found.extensions else 0
+                products = PlanIsa.ZVFBFWMA if "zvfbfwma" in found.extensions else 0
+                extensions = packed | dots | halves | matrices | brains | products
                 self.assertEqual(found.isa_bits, bits | vectors | extensions)
 
     def test_the_name_says_the_vlen(self) -> None:

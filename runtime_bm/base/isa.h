@@ -18,6 +18,10 @@ enum {
   BM_ISA_ZVFH = 128,
   // Products of 4x8 and 8x4 bytes in vectors of 256 bits: SpacemiT's XSMTVDot.
   BM_ISA_XSMTVDOT = 256,
+  // bfloat16 in scalar and vector registers, which becomes and is made of f32.
+  BM_ISA_ZVFBFMIN = 512,
+  // Products of bfloat16 that are added to f32.
+  BM_ISA_ZVFBFWMA = 1024,
 };
 
 #endif  // RUNTIME_BM_BASE_ISA_H_

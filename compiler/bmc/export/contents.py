@@ -39,6 +39,8 @@ _ISA_NAMES = {
     "ZVDOT4A8I": "_zvdot4a8i",
     "ZVFH": "_zfh_zvfh",
     "XSMTVDOT": "_xsmtvdot",
+    "ZVFBFMIN": "_zfbfmin_zvfbfmin",
+    "ZVFBFWMA": "_zvfbfwma",
 }
 
 _READ_VLEN = """\

@@ -87,6 +87,16 @@ class InstructionsTest(unittest.TestCase):
         self.check(has, scalar, _E16, vector, *conversions)
         self.check(base, _E32, vector, *conversions, _E16, "vfwcvt.f.x.v v8, v4", "vfirst.m a0, v0")
 
+    def test_bf16(self) -> None:
+        converts, product = "vfwcvtbf16.f.f.v v8, v4", "vfwmaccbf16.vv v8, v4, v5"
+        for isa in ("rv64gcv_zvl256b", "rv64gcv_zfh_zvfh_zvl256b"):
+            self.refuses(isa, "vfwcvtbf16.f.f.v", "zvfbfmin", _E16, converts, more="zvfbfmin")
+        isa = "rv64gcv_zfbfmin_zvfbfmin_zvl256b"
+        self.check(isa, _E16, converts, "flh ft0, 0(a0)", "fcvt.s.bf16 ft0, ft0")
+        self.refuses(isa, "vfwmaccbf16.vv", "zvfbfwma", _E16, product, more="zvfbfwma")
+        self.refuses(isa, "vfadd.vv", "vectors of 16-bit floats", _E16, "vfadd.vv v8, v8, v8")
+        self.check("rv64gcv_zfbfmin_zvfbfwma_zvl256b", _E16, converts, product)
+
     def test_the_width_is_followed_along_jumps(self) -> None:
         base, vector = "rv64gcv_zvl128b", "vfadd.vv v8, v8, v8"
         self.refuses(

@@ -17,7 +17,7 @@ from bmc.cores.core import Core
 from bmc.errors import BmcError
 from bmc.ir import contraction, ir_util
 from bmc.kernels.problem.problem import Problem
-from bmc.kernels.problem.product import Unsupported
+from bmc.kernels.problem.product import Product, Unsupported
 from bmc.kernels.problem.scatter import Scatter
 from bmc.kernels.read import reduction
 from bmc.kernels.read.dispatch import read
@@ -202,8 +202,10 @@ def _read(function: ir_util.Op, context: Context, lanes: int) -> _Found:
 
 def _allowed(problem: Problem, operands: tuple[Any, ...], context: Context) -> _Found:
     """Returns a problem to write; raises Unsupported if the target lacks instructions that its kernel needs."""
-    if not context.target.has_f16 and problem.needs_halves:
-        raise Unsupported("f16 on an instruction set without it")
+    if missing := problem.halves - context.target.halves:
+        raise Unsupported(f"{min(missing)} on an instruction set without it")
+    if isinstance(problem, Product) and not context.target.multiplies_bf16:
+        problem = replace(problem, extends=True)
     return _Found(problem, operands, context.target, context.core)
 
 
