@@ -98,6 +98,11 @@ def apply(module: Any, context: Context) -> None:
             shared = _shared(found, kernel, choice, context.harts)
             kernel_bodies.replace(function, found.operands, shared, context.target.xlen)
             config = replace(config, own=True, problem=found.problem, kernel=kernel)
+            if context.harts == 1:
+                vlen = context.target.vlen_bits
+                config = replace(
+                    config, cycles=round(fastest.cycles_of(kernel, vlen, context.core))
+                )
         configs[name] = config
     # One after the other, because each may make the next ones needless: a kernel that refuses weights in 16 bits may
     # read through paddings with weights in 8, and images whose padded copies are counted may be worth no planes.
