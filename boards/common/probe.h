@@ -19,9 +19,9 @@
   ".word 0x5e003057\n" \
   ".word 0x02001057\n"
 
-// Dot products of four bytes, which assemblers do not know: vqdot.vv v0, v0, v0
-// on no elements.
-#define BM_TRIES_ZVQDOTQ                \
+// Dot products of four bytes, which assemblers do not know: vdot4a.vv v0, v0,
+// v0 on no elements.
+#define BM_TRIES_ZVDOT4A8I              \
   ".option push\n"                      \
   ".option arch, +v\n"                  \
   "vsetivli zero, 0, e32, m1, ta, ma\n" \
@@ -37,6 +37,26 @@
   ".option pop\n"                      \
   ".word 0xe200302b\n"
 enum { BM_XSMTVDOT_VLEN = 256 };
+
+// bfloat16 in scalar and vector registers: fmv.h.x ft0, zero; fcvt.s.bf16 ft0,
+// ft0; vfwcvtbf16.f.f.v v0, v2 on no elements. As words, because GCC 12's
+// assembler lacks them.
+#define BM_TRIES_ZVFBFMIN               \
+  ".word 0xf4000053\n"                  \
+  ".word 0x40607053\n"                  \
+  ".option push\n"                      \
+  ".option arch, +v\n"                  \
+  "vsetivli zero, 0, e16, m1, ta, ma\n" \
+  ".option pop\n"                       \
+  ".word 0x4a269057\n"
+
+// Products of bfloat16: vfwmaccbf16.vv v0, v2, v2 on no elements.
+#define BM_TRIES_ZVFBFWMA               \
+  ".option push\n"                      \
+  ".option arch, +v\n"                  \
+  "vsetivli zero, 0, e16, m1, ta, ma\n" \
+  ".option pop\n"                       \
+  ".word 0xee211057\n"
 
 // Defines a function for executes(), named try_*: instructions that may change
 // t0, ft0 and vector registers. Vectors and floats must be on.
@@ -77,7 +97,7 @@ enum { BM_XSMTVDOT_VLEN = 256 };
   }
 
 // The longest text that bm_probe_append() is called with by a probe below.
-#define BM_PROBED_NAMES "_zfh_zvfh_zvqdotq_xsmtvdot"
+#define BM_PROBED_NAMES "_zfbfmin_zvfbfmin_zvfbfwma_zfh_zvfh_zvdot4a8i_xsmtvdot"
 
 static inline char *bm_probe_append(char *end, const char *text) {
   while (*text != '\0') *end++ = *text++;
@@ -88,17 +108,27 @@ static inline char *bm_probe_append(char *end, const char *text) {
 // beyond V to its bits and, at `end`, to its name; it returns the end of that.
 #define BM_PROBES(mode, interrupts)                                     \
   BM_EXECUTES(mode, interrupts)                                         \
+  BM_INSTRUCTIONS(try_zvfbfmin, BM_TRIES_ZVFBFMIN)                      \
+  BM_INSTRUCTIONS(try_zvfbfwma, BM_TRIES_ZVFBFWMA)                      \
   BM_INSTRUCTIONS(try_zvfh, BM_TRIES_ZVFH)                              \
-  BM_INSTRUCTIONS(try_zvqdotq, BM_TRIES_ZVQDOTQ)                        \
+  BM_INSTRUCTIONS(try_zvdot4a8i, BM_TRIES_ZVDOT4A8I)                    \
   BM_INSTRUCTIONS(try_xsmtvdot, BM_TRIES_XSMTVDOT)                      \
   static char *probe(bm_hal_cpu_t *cpu, char *end) {                    \
+    if (executes(try_zvfbfmin)) {                                       \
+      cpu->isa_bits |= BM_ISA_ZVFBFMIN;                                 \
+      end = bm_probe_append(end, "_zfbfmin_zvfbfmin");                  \
+    }                                                                   \
+    if (executes(try_zvfbfwma)) {                                       \
+      cpu->isa_bits |= BM_ISA_ZVFBFWMA;                                 \
+      end = bm_probe_append(end, "_zvfbfwma");                          \
+    }                                                                   \
     if (executes(try_zvfh)) {                                           \
       cpu->isa_bits |= BM_ISA_ZVFH;                                     \
       end = bm_probe_append(end, "_zfh_zvfh");                          \
     }                                                                   \
-    if (executes(try_zvqdotq)) {                                        \
-      cpu->isa_bits |= BM_ISA_ZVQDOTQ;                                  \
-      end = bm_probe_append(end, "_zvqdotq");                           \
+    if (executes(try_zvdot4a8i)) {                                      \
+      cpu->isa_bits |= BM_ISA_ZVDOT4A8I;                                \
+      end = bm_probe_append(end, "_zvdot4a8i");                         \
     }                                                                   \
     if (cpu->vlen_bits == BM_XSMTVDOT_VLEN && executes(try_xsmtvdot)) { \
       cpu->isa_bits |= BM_ISA_XSMTVDOT;                                 \

@@ -52,6 +52,8 @@ def qemu_cpu32(vlen):
 # What the names of environments end in -> extensions beyond V of their harts, as isas.bzl and QEMU name them.
 EXTENSIONS = {"".join(["_" + name for name in names]): names for names in [
     [],
+    ["zfbfmin", "zvfbfmin"],
+    ["zfbfmin", "zvfbfwma"],
     ["zfh", "zvfh"],
 ]}
 

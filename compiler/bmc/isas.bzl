@@ -27,6 +27,22 @@ ISAS = {
         "vlen_bits": 0,
         "xlen": 64,
     },
+    "rv64gcv_zfbfmin_zvfbfmin_zvl256b": {
+        "abi": "lp64d",
+        "march": "rv64imafdcv_zicsr_zifencei_zfbfmin_zvfbfmin_zvl256b",
+        "optional": ["zfbfmin", "zvfbfmin"],
+        "plan_bits": ["RV64", "V", "ZVFBFMIN"],
+        "vlen_bits": 256,
+        "xlen": 64,
+    },
+    "rv64gcv_zfbfmin_zvfbfwma_zvl256b": {
+        "abi": "lp64d",
+        "march": "rv64imafdcv_zicsr_zifencei_zfbfmin_zvfbfwma_zvl256b",
+        "optional": ["zfbfmin", "zvfbfwma"],
+        "plan_bits": ["RV64", "V", "ZVFBFMIN", "ZVFBFWMA"],
+        "vlen_bits": 256,
+        "xlen": 64,
+    },
     "rv64gcv_zfh_zvfh_zvl128b": {
         "abi": "lp64d",
         "march": "rv64imafdcv_zicsr_zifencei_zfh_zvfh_zvl128b",
@@ -81,11 +97,11 @@ ISAS = {
         "vlen_bits": 256,
         "xlen": 64,
     },
-    "rv64gcv_zvl256b_zvqdotq": {
+    "rv64gcv_zvl256b_zvdot4a8i": {
         "abi": "lp64d",
         "march": "rv64imafdcv_zicsr_zifencei_zvl256b",
-        "plan_bits": ["RV64", "V", "ZVQDOTQ"],
-        "unnamed": ["zvqdotq"],
+        "plan_bits": ["RV64", "V", "ZVDOT4A8I"],
+        "unnamed": ["zvdot4a8i"],
         "vlen_bits": 256,
         "xlen": 64,
     },

@@ -100,6 +100,7 @@ class HostModel:
 
         from bmc.ir import ir_util
         from bmc.rewrites.meaning import (
+            bf16_products,
             bf16_rounding,
             complex_moves,
             concatenations,
@@ -144,6 +145,7 @@ class HostModel:
                     index_bounds,
                     scatters_as_points,
                     unsigned_operands,
+                    bf16_products,
                     bf16_rounding,
                     windows,
                     empty_products,

@@ -163,6 +163,10 @@ class Dispatch:
     replaceable: Annotated[
         bool | None, "Only for a search: whether IREE's kernel may take its place."
     ] = None
+    modeled_cycles: Annotated[
+        int | None,
+        "Of one run of a kernel of bmc's own for one hart, on the core that it was chosen for; else null.",
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,11 @@ class PlanIsa(enum.IntEnum):
     RV32 = 8
     ZVE32F = 16
     P = 32
-    ZVQDOTQ = 64
+    ZVDOT4A8I = 64
     ZVFH = 128
     XSMTVDOT = 256
+    ZVFBFMIN = 512
+    ZVFBFWMA = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,17 @@ class Target:
         return not self.is_riscv or "zvfh" in self.extensions
 
     @property
+    def halves(self) -> frozenset[str]:
+        """The float types of 16 bits that kernels of bmc's own may read and write."""
+        needs = {"bf16": "zvfbfmin", "f16": "zvfh"}
+        return frozenset(half for half, each in needs.items() if each in self.extensions)
+
+    @property
+    def multiplies_bf16(self) -> bool:
+        """Whether harts have instructions for products of bf16, besides those that convert it."""
+        return "zvfbfwma" in self.extensions
+
+    @property
     def dot_channels(self) -> int:
         """How many channels an image of int8 has at least that libraries with dot products take; 0 without these.
 
@@ -79,7 +92,7 @@ class Target:
         """
         if self.isa_bits & PlanIsa.XSMTVDOT:
             return 4
-        return 1 if self.isa_bits & PlanIsa.ZVQDOTQ else 0
+        return 1 if self.isa_bits & PlanIsa.ZVDOT4A8I else 0
 
     @property
     def soft_float(self) -> bool:
@@ -123,6 +136,7 @@ _IMPLIED = {
     ("v",): ("zve32x", "zve32f", "zve64x", "zve64f", "zve64d"),
     ("zfh",): ("zfhmin",),
     ("zve32f",): ("zve32x",),
+    ("zvfbfwma",): ("zfbfmin", "zvfbfmin"),
     ("zvfh",): ("zfhmin", "zvfhmin"),
 }
 

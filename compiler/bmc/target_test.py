@@ -51,17 +51,19 @@ class TargetTest(unittest.TestCase):
                 if "zve32f" in found.extensions:
                     vectors = PlanIsa.V if "v" in found.extensions else PlanIsa.ZVE32F
                 packed = PlanIsa.P if isa == "rv64gcp" else 0
-                dots = PlanIsa.ZVQDOTQ if isa.endswith("_zvqdotq") else 0
+                dots = PlanIsa.ZVDOT4A8I if isa.endswith("_zvdot4a8i") else 0
                 halves = PlanIsa.ZVFH if {"zfh", "zvfh"} <= found.extensions else 0
                 matrices = PlanIsa.XSMTVDOT if isa.endswith("_xsmtvdot") else 0
-                extensions = packed | dots | halves | matrices
+                brains = PlanIsa.ZVFBFMIN if "zvfbfmin" in found.extensions else 0
+                products = PlanIsa.ZVFBFWMA if "zvfbfwma" in found.extensions else 0
+                extensions = packed | dots | halves | matrices | brains | products
                 self.assertEqual(found.isa_bits, bits | vectors | extensions)
 
     def test_the_name_says_the_vlen(self) -> None:
         for isa in target.ISA_NAMES:
             with self.subTest(isa):
                 _, _, vlen = (
-                    isa.removesuffix("_zvqdotq").removesuffix("_xsmtvdot").partition("_zvl")
+                    isa.removesuffix("_zvdot4a8i").removesuffix("_xsmtvdot").partition("_zvl")
                 )
                 self.assertEqual(vlen, f"{target.find(isa).vlen_bits}b" if vlen else "")
                 self.assertEqual(bool(vlen), target.find(isa).vlen_bits > 0)

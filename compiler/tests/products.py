@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from riscv_numbers import estimated_reciprocal
 
@@ -16,8 +17,10 @@ FLOAT_SUM = Node("sum", "f32")
 SUM = Node("sum", "i32")
 HALF_SUM = Node("sum", "f16")
 # By the type of what is multiplied.
-SUMS = {"f16": HALF_SUM, "f32": FLOAT_SUM, "i8": SUM}
-DTYPES = dict(f32=np.float32, f16=np.float16, i32=np.int32, i16=np.int16, i8=np.int8)
+SUMS = {"f16": HALF_SUM, "bf16": FLOAT_SUM, "f32": FLOAT_SUM, "i8": SUM}
+DTYPES: dict[str, Any] = dict(
+    f32=np.float32, f16=np.float16, bf16=ml_dtypes.bfloat16, i32=np.int32, i16=np.int16, i8=np.int8
+)
 Array = np.ndarray[Any, Any]
 # Bytes in a table that is looked up.
 TABLE = 256
@@ -241,7 +244,7 @@ def operands(product: Product, seed: int = 0) -> list[Array]:
             reach = _last(product)
         size = TABLE if number in tables else reach // WIDTHS[dtype] + 1
         # Weights in 16 bits are int8 as well.
-        limit = {"i8": 128, "i16": 128, "i32": 2**22, "f32": 9, "f16": 3}[dtype]
+        limit = {"i8": 128, "i16": 128, "i32": 2**22, "f32": 9, "f16": 3, "bf16": 9}[dtype]
         values = generator.integers(-limit, limit, size)
         made.append((values * (number != RESULT)).astype(DTYPES[dtype]))
     return made

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from riscv_groups import SIGNED, TAIL, UNSIGNED
 from riscv_moves import Moves
@@ -146,7 +147,7 @@ class Machine(Moves):
             words = words[:-1]
         if operation[:2] in ("vl", "vs") and kind == "v":
             return self._transfer(operation, *words)
-        if operation in ("vfmacc", "vfmadd", "vfwmacc"):
+        if operation in ("vfmacc", "vfmadd", "vfwmacc", "vfwmaccbf16"):
             return self._multiply_floats(operation, kind, *words)
         if operation == "vwmacc":
             return self._multiply(kind, *words)
@@ -255,17 +256,18 @@ class Machine(Moves):
     def _multiply_floats(self, operation: str, kind: str, to: str, first: str, second: str) -> Step:
         """The product of two floats is exact as a double."""
         dtype, real, times, floats, double = self._real, self._real, 1, self._floats, np.float64
-        if operation == "vfwmacc":
-            dtype, times = np.float32, 2
+        is_brain = operation == "vfwmaccbf16"
+        if operation == "vfwmacc" or is_brain:
+            dtype, times, real = np.float32, 2, ml_dtypes.bfloat16 if is_brain else real
             for source in (first, second)[kind == "vf" :]:
                 self._apart(to, self._lmul * 2, source, self._lmul)
         factor, added = (to, second) if operation == "vfmadd" else (second, to)
         b, c = self._read(factor, real), self._read(added, dtype, times)
         write = self._write(to, dtype, times)
         if kind == "vf":
-            return lambda: write(c + double(floats[first]) * b.astype(double))
+            return lambda: write(c + double(floats[first].view(real)) * b.astype(double))
         a = self._read(first, real)
-        return lambda: write(c + np.multiply(a, b, dtype=double))
+        return lambda: write(c + a.astype(double) * b.astype(double))
 
     def _multiply(self, kind: str, to: str, first: str, second: str) -> Step:
         """Adds products in twice the width."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 
@@ -56,7 +57,9 @@ CONVERSIONS: dict[str, tuple[Any, Any]] = {
     "vfcvt.f.x.v": (np.int32, np.float32),
     "vfcvt.rtz.x.f.v": (np.float32, np.int32),
     "vfncvt.f.f.w": (np.float32, np.float16),
+    "vfncvtbf16.f.f.w": (np.float32, ml_dtypes.bfloat16),
     "vfwcvt.f.f.v": (np.float16, np.float32),
+    "vfwcvtbf16.f.f.v": (ml_dtypes.bfloat16, np.float32),
 }
 
 

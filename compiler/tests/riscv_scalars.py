@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 # Between operands, at least.
@@ -140,6 +141,8 @@ class Scalars:
             return lambda: compute(integers[one], integers[two])
         if name == "fcvt.s.h":
             return lambda: np.float32(floats[one])
+        if name == "fcvt.s.bf16":
+            return lambda: np.float32(floats[one].view(ml_dtypes.bfloat16))
         if name in _MOVES:
             before, after = _MOVES[name]
             mask = np.iinfo(before).max

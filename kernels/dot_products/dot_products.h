@@ -1,4 +1,4 @@
-// Products of int8 for harts with Zvqdotq: convolutions and matrix products.
+// Products of int8 for harts with Zvdot4a8i: convolutions and matrix products.
 #ifndef KERNELS_DOT_PRODUCTS_DOT_PRODUCTS_H_
 #define KERNELS_DOT_PRODUCTS_DOT_PRODUCTS_H_
 

@@ -1,11 +1,11 @@
-// The instruction of Zvqdotq that the kernels here use, as a number: the
+// The instruction of Zvdot4a8i that the kernels here use, as a number: the
 // compiler does not know it. Each 32-bit lane of a register has four bytes.
 #ifndef KERNELS_DOT_PRODUCTS_INSTRUCTIONS_H_
 #define KERNELS_DOT_PRODUCTS_INSTRUCTIONS_H_
 
 // Each lane of the vector `sums`, plus the products of the signed bytes of
 // `bytes`, a vector, with those of `word`, an integer register.
-#define VQDOT_VX(sums, word, bytes) \
+#define VDOT4A_VX(sums, word, bytes) \
   ".insn r 0x57, 6, 0x59, " sums ", " word ", " bytes "\n"
 
 // What follows is the text of one statement of assembly, because the compiler
@@ -20,7 +20,7 @@
 // Adds to sums the products with the word that is `at` bytes behind a pointer.
 #define DOT_ADD(sums, word, pointer, at) \
   "lw %[" #word "], " #at "(%[" #pointer \
-  "])\n" VQDOT_VX("%[" #sums "]", "%[" #word "]", "%[bytes]")
+  "])\n" VDOT4A_VX("%[" #sums "]", "%[" #word "]", "%[bytes]")
 
 // Runs `four` up to where the pointer is `most`, and then `one` up to `end`.
 // Both move it. There are vl lanes.

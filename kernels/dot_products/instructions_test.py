@@ -1,6 +1,6 @@
-"""vqdot.vx as the specification has it: its encoding, and what Spike computes with random operands.
+"""vdot4a.vx as the specification has it: its encoding, and what Spike computes with random operands.
 
-The specification here is the draft of Zvqdotq that Spike has: the encoding and the pseudo-code of vqdot.
+The specification here is the draft of Zvdot4a8i: the encoding and the pseudo-code of vdot4a.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import unittest
 from kernels.tests import instruction_rows
 
 _MARCH = "rv64gcv_zvl256b"
+# Spike still has the extension under its first name.
 _SPIKE = ["--isa=rv64gcv_zvl256b_zvqdotq"]
 _CASES, _LANES = 200, 8
 # Registers of the program below.
@@ -39,7 +40,7 @@ _ROW = """\
 
 
 def _word(vd: int, rs1: int, vs2: int) -> int:
-    """vqdot.vx vd, vs2, rs1 without a mask: OP-V, OPMVX."""
+    """vdot4a.vx vd, vs2, rs1 without a mask: OP-V, OPMVX."""
     funct6, is_unmasked, opmvx, op_v = 0b101100, 1, 0b110, 0b1010111
     return funct6 << 26 | is_unmasked << 25 | vs2 << 20 | rs1 << 15 | opmvx << 12 | vd << 7 | op_v
 
@@ -48,7 +49,7 @@ def _bytes(word: int) -> list[int]:
     return list(struct.unpack("<4b", struct.pack("<I", word & 0xFFFFFFFF)))
 
 
-def _vqdot_vx(vd: list[int], vs2: list[int], rs1: int) -> list[int]:
+def _vdot4a_vx(vd: list[int], vs2: list[int], rs1: int) -> list[int]:
     """The pseudo-code: each lane, plus the products of the four signed bytes of both."""
     return [
         old + sum(a * b for a, b in zip(_bytes(lane), _bytes(rs1), strict=True))
@@ -69,7 +70,7 @@ def _rows() -> list[tuple[int, ...]]:
     for _ in range(_CASES):
         vd, vs2 = ([word() for _ in range(_LANES)] for _ in range(2))
         rs1 = word()
-        rows.append((*vd, *vs2, rs1, *_vqdot_vx(vd, vs2, rs1)))
+        rows.append((*vd, *vs2, rs1, *_vdot4a_vx(vd, vs2, rs1)))
     return rows
 
 
@@ -90,7 +91,7 @@ class Instructions(unittest.TestCase):
     def test_the_header_encodes_it(self) -> None:
         text = (
             '#include "kernels/dot_products/instructions.h"\n'
-            'void f(void) { __asm__ volatile(VQDOT_VX("v8", "a0", "v9")); }\n'
+            'void f(void) { __asm__ volatile(VDOT4A_VX("v8", "a0", "v9")); }\n'
         )
         word = struct.pack("<I", _word(_V8, _A0, _V9))
         self.assertIn(word, instruction_rows.compiled(text, _MARCH))

@@ -37,7 +37,7 @@ def _dispatch(
     a, b, result = (Operand("i8", each, binding=number) for number, each in enumerate(steps))
     made = tuple(Loop(*loop) for loop in loops)
     operands = (a, b, replace(result, dtype="i32"))
-    return Dispatch("f", "rv64gcv_zvl256b_zvqdotq", 256, made, operands, None, (), windows)
+    return Dispatch("f", "rv64gcv_zvl256b_zvdot4a8i", 256, made, operands, None, (), windows)
 
 
 def _convolution() -> Dispatch:

@@ -13,11 +13,15 @@ enum {
   // Packed integers in the integer registers.
   BM_ISA_P = 32,
   // Dot products of four bytes in each 32-bit lane of a vector.
-  BM_ISA_ZVQDOTQ = 64,
+  BM_ISA_ZVDOT4A8I = 64,
   // Floats of 16 bits in scalar and vector registers.
   BM_ISA_ZVFH = 128,
   // Products of 4x8 and 8x4 bytes in vectors of 256 bits: SpacemiT's XSMTVDot.
   BM_ISA_XSMTVDOT = 256,
+  // bfloat16 in scalar and vector registers, which becomes and is made of f32.
+  BM_ISA_ZVFBFMIN = 512,
+  // Products of bfloat16 that are added to f32.
+  BM_ISA_ZVFBFWMA = 1024,
 };
 
 #endif  // RUNTIME_BM_BASE_ISA_H_

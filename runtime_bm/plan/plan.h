@@ -31,7 +31,7 @@
 
 BM_EXTERN_C_BEGIN
 
-enum { BM_PLAN_ABI_VERSION = 6 };
+enum { BM_PLAN_ABI_VERSION = 7 };
 
 // bm_plan_binding_t.region.
 enum {

@@ -16,7 +16,10 @@ _CLANG = Path(os.environ["CLANG"])
 _FILE = Path(__file__).with_name("plan_abi.json")
 # BM_PLAN_ABI_VERSION -> sha256 of plan_abi.json: a plan and the runtime that reads it may be flashed apart from each
 # other, so versions keep their layout.
-_DIGESTS = {6: "e9d1cfbefe3234cb61145965f3cc75e1e253b31c2eb2f42744c134792591d93a"}
+_DIGESTS = {
+    6: "b03dfcd61683d1eeeb5e78954554999410592c5d0608c5f18579aff4a474fc56",
+    7: "003e9a8849ff2782e8e62360357d2ad5292a29e3276263884d68927236307d46",
+}
 
 _SOURCE = """
 enum { BM_PLAN_ABI_VERSION = 1 };

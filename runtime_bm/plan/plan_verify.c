@@ -57,8 +57,8 @@ static bm_status_t verify_machine(const bm_plan_header_t *header) {
   const bool vector = (header->isa & vectors) != 0;
   // Exactly one of them.
   BM_CHECK(machine != 0 && (machine & (machine - 1)) == 0, DATA_LOSS);
-  const uint32_t others =
-      BM_ISA_P | BM_ISA_ZVQDOTQ | BM_ISA_ZVFH | BM_ISA_XSMTVDOT;
+  const uint32_t others = BM_ISA_P | BM_ISA_ZVDOT4A8I | BM_ISA_ZVFH |
+                          BM_ISA_XSMTVDOT | BM_ISA_ZVFBFMIN | BM_ISA_ZVFBFWMA;
   BM_CHECK((header->isa & ~(machines | vectors | others)) == 0, UNIMPLEMENTED);
   BM_CHECK(vector == (header->vlen_bits != 0), DATA_LOSS);
   return bm_ok();

@@ -64,7 +64,7 @@ static void checks_the_header(void) {
   EXPECT_SPOILED(tables.header.bytes, sizeof(bm_plan_header_t) - 1, DATA_LOSS);
   EXPECT_SPOILED(tables.header.isa, 0, DATA_LOSS);
   EXPECT_SPOILED(tables.header.isa, BM_ISA_RV64 | BM_ISA_X86_64, DATA_LOSS);
-  EXPECT_SPOILED(tables.header.isa, FAKE_ISA | 1 << 10, UNIMPLEMENTED);
+  EXPECT_SPOILED(tables.header.isa, FAKE_ISA | 1 << 11, UNIMPLEMENTED);
   EXPECT_SPOILED(tables.header.isa, BM_ISA_RV32 | BM_ISA_RV64, DATA_LOSS);
   EXPECT_SPOILED(tables.header.isa, FAKE_ISA | BM_ISA_V, DATA_LOSS);
   EXPECT_SPOILED(tables.header.isa, FAKE_ISA | BM_ISA_ZVE32F, DATA_LOSS);

@@ -41,6 +41,13 @@ class Row:
         return self.dispatch.call if self.dispatch else None
 
     @property
+    def modeled_cycles(self) -> int | None:
+        """Modeled cycles of all its runs in one inference, None for what has no kernel of bmc's own."""
+        if self.dispatch is None or self.dispatch.modeled_cycles is None:
+            return None
+        return self.ran.times * self.dispatch.modeled_cycles
+
+    @property
     def macs(self) -> int:
         """Multiply-accumulates of all its runs in one inference."""
         return self.ran.times * self.dispatch.macs if self.dispatch else 0

@@ -28,8 +28,12 @@ TOP = 20
 
 
 def _dispatches(model: Model, measured: Inference) -> Table:
-    """Returns what each kernel took in each layer, what took most first: in cycles if the run has them."""
+    """Returns what each kernel took in each layer, what took most first: in cycles if the run has them.
+
+    Beside cycles are those that a kernel was modeled to take, if any kernel was.
+    """
     has_cycles = measured.cycles is not None
+    has_model = has_cycles and any(row.modeled_cycles for row in as_run(model, measured))
     unit = "cycles" if has_cycles else "instructions"
     cost: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     first: dict[tuple[str, str], Row] = {}
@@ -38,6 +42,7 @@ def _dispatches(model: Model, measured: Inference) -> Table:
         first.setdefault(place, row)
         ran = row.ran
         cost[place].update(instructions=ran.instructions, cycles=ran.cycles or 0, times=ran.times)
+        cost[place].update(modeled=row.modeled_cycles or 0)
     ordered = sorted(cost.items(), key=lambda item: -item[1][unit])
     total = sum(spent[unit] for spent in cost.values()) or 1
 
@@ -46,6 +51,8 @@ def _dispatches(model: Model, measured: Inference) -> Table:
         if has_cycles:
             each = spent["cycles"] / max(spent["instructions"], 1)
             cells += [f"{spent['cycles']:,}", f"{each:.2f}"]
+        if has_model:
+            cells.append(f"{spent['modeled']:,}" if spent["modeled"] else "")
         return [*cells, f"{100 * spent[unit] / total:.1f} %"]
 
     rows = []
@@ -56,7 +63,7 @@ def _dispatches(model: Model, measured: Inference) -> Table:
     if rest:
         spent = sum((spent for _, spent in rest), Counter())
         rows.append([*numbers(spent), "", f"{len(rest)} more"])
-    of_hardware = ("cycles", "each") if has_cycles else ()
+    of_hardware = [*(["cycles", "each"] * has_cycles), *(["modeled"] * has_model)]
     return table(("instructions", *of_hardware, "share", "runs", "layer and kernel"), rows)
 
 

@@ -297,22 +297,21 @@ class RunTest(unittest.TestCase):
         )
         report = self.measured("k")
         on = size.with_run(report, result.Outcome(lines, 0), cycles_of="a core in gates")
-        second = on.recorded.models[1]
-        self.assertEqual(second.cycles, 7777)
-        self.assertEqual([row.cycles for row in second.commands], [5000, 50])
-        out = io.StringIO()
-        show.show(on, Console(file=out, width=200))
+        self.assertEqual(on.recorded.models[1].cycles, 7777)
+        self.assertEqual([row.cycles for row in on.recorded.models[1].commands], [5000, 50])
         # By cycles, though not by instructions, the fill is what takes most.
-        rows = (
-            r" 20 +5,000 +250\.00 +99\.0 % +1 +fill *\n +30 +50 +1\.67 +1\.0 % +2 +fc \(Linear\)  k"
-        )
-        self.assertRegex(out.getvalue(), rows)
-        self.assertIn("Cycles are those of a core in gates", out.getvalue())
+        rows = r" 20 +5,000 +250\.00 +99\.0 % +1 +fill *\n +30 +50 +1\.67 +1\.0 % +2 +fc \(Linear"
+        self.assertRegex(self.shown(on), rows)
+        self.assertIn("Cycles are those of a core in gates", self.shown(on))
+        self.assertNotIn("modeled", self.shown(on))
+        kernels = (replace(on.models[0].dispatches[0], modeled_cycles=1234),)
+        models = tuple(replace(model, dispatches=kernels) for model in on.models)
+        rows = r" 20 +5,000 +250\.00 +99\.0 % +1 +fill *\n +30 +50 +1\.67 +2,468 +1\.0 % +2 +fc"
+        self.assertRegex(self.shown(replace(on, models=models)), f"(?s)each +modeled.*{rows}")
         emulated = size.with_run(report, result.Outcome(lines, 0))
+        self.assertNotIn("modeled", self.shown(replace(emulated, models=models)))
         self.assertIsNone(emulated.recorded.models[1].cycles)
-        out = io.StringIO()
-        show.show(emulated, Console(file=out, width=200))
-        self.assertNotIn("cycles", out.getvalue().lower())
+        self.assertNotIn("cycles", self.shown(emulated).lower())
 
     def test_a_narrow_terminal(self) -> None:
         kernel = 100 * "z"

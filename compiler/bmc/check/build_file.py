@@ -26,7 +26,7 @@ _INT8_PACKAGES = {
 _SPIKE = {
     "rv64gcp": "packed",
     "rv64gcv_zvl256b_xsmtvdot": "xsmtvdot_vlen256",
-    "rv64gcv_zvl256b_zvqdotq": "zvqdotq_vlen256",
+    "rv64gcv_zvl256b_zvdot4a8i": "zvdot4a8i_vlen256",
 }
 
 
@@ -131,7 +131,9 @@ def _board(target: Target) -> tuple[str, str]:
         return "host_x86_64", "native"
     if target.isa in _SPIKE:
         return "spike_rv64", _SPIKE[target.isa]
-    vectors = f"vlen{target.vlen_bits}" + ("_zfh_zvfh" if target.has_f16 else "")
+    # What is between the letters and VLEN is also in the names of environments.
+    more = target.isa.partition("v_")[2].partition("zvl")[0].rstrip("_")
+    vectors = f"vlen{target.vlen_bits}" + (f"_{more}" if more else "")
     return f"qemu_virt_rv{target.xlen}", vectors if target.vlen_bits else "scalar"
 
 

@@ -111,8 +111,9 @@ class BuildFileTest(unittest.TestCase):
         for isa, env in (
             ("rv64gc", "qemu_virt_rv64:scalar"),
             ("rv64gcp", "spike_rv64:packed"),
+            ("rv64gcv_zfbfmin_zvfbfwma_zvl256b", "qemu_virt_rv64:vlen256_zfbfmin_zvfbfwma"),
             ("rv64gcv_zfh_zvfh_zvl512b", "qemu_virt_rv64:vlen512_zfh_zvfh"),
-            ("rv64gcv_zvl256b_zvqdotq", "spike_rv64:zvqdotq_vlen256"),
+            ("rv64gcv_zvl256b_zvdot4a8i", "spike_rv64:zvdot4a8i_vlen256"),
             ("rv32imafc_zve32f_zvl128b", "qemu_virt_rv32:vlen128"),
             ("rv32imc", "qemu_virt_rv32:scalar"),
             ("x86_64", "host_x86_64:native"),

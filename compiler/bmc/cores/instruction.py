@@ -75,7 +75,8 @@ def parsed(line: str) -> Instruction:
         return Instruction("vsetvli", words)
     if not name.startswith("v"):
         return Instruction("scalar", words)
-    stem = name.partition(".")[0]
+    # Instructions for bf16 take as long as those for f16, whose names are the same without the type.
+    stem = name.partition(".")[0].removesuffix("bf16")
     if stem in ("vlm", "vsm"):
         mask = Group(int(words[1][1:]), _ONE_REGISTER)
         if stem == "vlm":

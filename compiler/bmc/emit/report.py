@@ -220,6 +220,7 @@ def _dispatches(
             stale=config.stale,
             proposals=_proposals(config),
             replaceable=config.replaceable if config.proposals else None,
+            modeled_cycles=config.cycles,
         )
         for ordinal, export in enumerate(result.exports)
     )

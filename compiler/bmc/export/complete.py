@@ -29,7 +29,9 @@ _PLACE = "firmware"
 _BUILD_FILES = ("firmware.cmake", "firmware.mk", "toolchain.cmake")
 
 # Extensions that QEMU does not know.
-_NOT_IN_QEMU = PlanIsa.P | PlanIsa.ZVQDOTQ | PlanIsa.XSMTVDOT
+_NOT_IN_QEMU = PlanIsa.P | PlanIsa.ZVDOT4A8I | PlanIsa.XSMTVDOT
+# Extensions beyond V, by QEMU's names too.
+_HALVES = ("zfbfmin", "zvfbfmin", "zvfbfwma", "zfh", "zvfh")
 
 _NOT_COMPLETE = "not-complete"
 
@@ -124,7 +126,7 @@ def _cpu(isa: Target) -> str:
     # With all of V, because QEMU cannot turn on the vectors of a hart with Zve32f alone. With F where the ISA has none:
     # what it takes to leave that out differs between versions of QEMU.
     vectors = f",v=true,vext_spec=v1.0,vlen={isa.vlen_bits},elen=64" if isa.vlen_bits else ""
-    halves = ",zfh=true,zvfh=true" if isa.isa_bits & PlanIsa.ZVFH else ""
+    halves = "".join(f",{each}=true" for each in _HALVES if each in isa.extensions)
     return f"rv{isa.xlen}{vectors}{halves}"
 
 

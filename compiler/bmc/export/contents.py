@@ -36,9 +36,11 @@ _ISA_NAMES = {
     "V": "v",
     "ZVE32F": "_zve32f",
     "P": "p",
-    "ZVQDOTQ": "_zvqdotq",
+    "ZVDOT4A8I": "_zvdot4a8i",
     "ZVFH": "_zfh_zvfh",
     "XSMTVDOT": "_xsmtvdot",
+    "ZVFBFMIN": "_zfbfmin_zvfbfmin",
+    "ZVFBFWMA": "_zvfbfwma",
 }
 
 _READ_VLEN = """\

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from iree.compiler import ir
+from iree.compiler import ir, passmanager
+from iree.compiler.dialects import arith, func
 
 from bmc.dtype import Array
 from bmc.ir import ir_util, names
@@ -82,7 +83,9 @@ def _elements(attribute: Any, known: Mapping[str, str]) -> Array | None:
     if isinstance(attribute, ir.FloatAttr) and str(attribute.type) == "f32" and known is _KNOWN:
         return np.array(ir.FloatAttr(attribute).value, np.float32)
     if isinstance(attribute, (ir.DenseIntElementsAttr, ir.DenseFPElementsAttr)):
-        return np.array(attribute) if str(attribute.type.element_type) in known else None
+        if str(attribute.type.element_type) not in known:
+            return None
+        return _bits(attribute) if known is _BRAIN_HALVES else np.array(attribute)
     if not str(attribute).startswith("dense_resource<"):
         return None
     type_ = ir.RankedTensorType(ir.Type.parse(str(attribute).rpartition(" : ")[2]))
@@ -93,6 +96,21 @@ def _elements(attribute: Any, known: Mapping[str, str]) -> Array | None:
     holder = ir.Module.create(ir.Location.unknown())
     holder.operation.attributes["value"] = attribute
     return np.frombuffer(resource(str(holder)), dtype).reshape(type_.shape)
+
+
+def _bits(attribute: Any) -> Array:
+    """Returns the bits of elements of bf16, which the bindings cannot read: MLIR folds a bitcast of them."""
+    shape = list(attribute.type.shape)
+    kind = ir.RankedTensorType.get(shape, ir.IntegerType.get_signless(16))
+    holder = ir.Module.create(ir.Location.unknown())
+    with ir.InsertionPoint(holder.body), ir.Location.unknown():
+        function = func.FuncOp("bits", ([], [kind]))
+    with ir.InsertionPoint(function.add_entry_block()), ir.Location.unknown():
+        constant = arith.ConstantOp(attribute.type, attribute)
+        func.ReturnOp([arith.BitcastOp(kind, constant)])
+    passmanager.PassManager.parse("builtin.module(canonicalize)").run(holder.operation)
+    (folded,) = (op for op in ir_util.walk(holder.operation) if op.name == "arith.constant")
+    return np.array(folded.attributes["value"]).view("<u2")
 
 
 def resource(printed: str) -> bytes:

@@ -67,6 +67,20 @@ class ConstantArraysTest(unittest.TestCase):
         for value, type_ in (("dense<1.0>", "tensor<2xf16>"), ("1.0", "f64")):
             self.assertIsNone(self.read(f"arith.constant {value}", type_, constant_arrays.numbers))
 
+    def test_bits_of_bf16(self) -> None:
+        for value, want in (
+            ("dense<[1.5, -2.0]>", [0x3FC0, 0xC000]),
+            ("dense<[0x7F80, 1.0e-40]>", [0x7F80, 0x0001]),
+            ("dense<1.5>", [0x3FC0, 0x3FC0]),
+        ):
+            got = self.read(
+                f"arith.constant {value}", "tensor<2xbf16>", constant_arrays.brain_halves
+            )
+            assert got is not None
+            self.assertEqual((got.dtype, got.tolist()), (np.uint16, want))
+        reader = constant_arrays.brain_halves
+        self.assertIsNone(self.read("arith.constant dense<1.0>", "tensor<2xf16>", reader))
+
     def test_what_is_not_constant(self) -> None:
         self.assertIsNone(self.read("util.global.load @state", "tensor<3xi32>"))
         self.assertIsNone(self.read("util.global.load immutable @late", "tensor<3xi32>"))

@@ -54,15 +54,16 @@ class Scheme:
         return not self.is_float and BITS[self.b] < BITS[self.factor]
 
 
-SCHEMES = {
-    (each.a, each.b, each.accumulator): each
-    for each in (
-        Scheme("f32", "f32", "f32", "f32", "vfmacc"),
-        Scheme("f16", "f16", "f16", "f16", "vfmacc"),
-        Scheme("f16", "f16", "f16", "f32", "vfwmacc"),
-        Scheme("f16", "f32", "f32", "f32", "vfmacc"),
-        Scheme("f32", "f16", "f32", "f32", "vfmacc"),
-        Scheme("i8", "i8", "i16", "i32", "vwmacc"),
-        Scheme("i8", "i16", "i16", "i32", "vwmacc"),
-    )
-}
+SCHEMES = (
+    Scheme("f32", "f32", "f32", "f32", "vfmacc"),
+    Scheme("f16", "f16", "f16", "f16", "vfmacc"),
+    Scheme("f16", "f16", "f16", "f32", "vfwmacc"),
+    Scheme("f16", "f32", "f32", "f32", "vfmacc"),
+    Scheme("f32", "f16", "f32", "f32", "vfmacc"),
+    Scheme("bf16", "bf16", "bf16", "f32", "vfwmaccbf16"),
+    Scheme("bf16", "bf16", "f32", "f32", "vfmacc"),
+    Scheme("bf16", "f32", "f32", "f32", "vfmacc"),
+    Scheme("f32", "bf16", "f32", "f32", "vfmacc"),
+    Scheme("i8", "i8", "i16", "i32", "vwmacc"),
+    Scheme("i8", "i16", "i16", "i32", "vwmacc"),
+)

@@ -40,6 +40,7 @@ class Config:
       problem: what its kernel of bmc's own computes, None if IREE writes its kernel.
       kernel: the one for that problem, before it is cut for harts.
       refusal: why IREE writes its kernel, "" if it does not.
+      cycles: modeled cycles of one run of the kernel, None if IREE writes it or if it is cut for harts.
     """
 
     function: str
@@ -58,6 +59,7 @@ class Config:
     problem: Problem | None = None
     kernel: Kernel | None = None
     refusal: str = ""
+    cycles: int | None = None
 
 
 @dataclass

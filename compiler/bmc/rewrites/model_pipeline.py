@@ -6,6 +6,7 @@ from bmc.iree import phases
 from bmc.rewrites.iree import constant_bytes, constant_casts, separable_gathers
 from bmc.rewrites.layout import transposed_convolutions
 from bmc.rewrites.meaning import (
+    bf16_products,
     bf16_rounding,
     complex_moves,
     concatenations,
@@ -136,6 +137,13 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "Products read unsigned numbers and truth values as what they are.",
         "Before IREE joins them with products.",
         unsigned_operands.apply,
+    ),
+    Rewrite(
+        "bf16_products",
+        phases.INPUT,
+        "Matrix products of what was bf16 read bf16, and add up f32.",
+        "Before bf16_rounding, which rounds what is converted to f32.",
+        bf16_products.apply,
     ),
     Rewrite(
         "bf16_rounding",

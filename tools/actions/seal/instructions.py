@@ -24,12 +24,14 @@ from tools.cli import UserError
 _PRIVATE = ("--no-show-raw-insn", "--no-leading-headers")
 # Functions of the runtime that every image has. Those of boards/common/probe.h are executed to see whether the hart has
 # an extension. Those of runtime_bm/plan/plan_transfer.c execute vectors only on a hart that has been seen to have them.
-_GUARDED = ("bm_plan_copy", "bm_plan_fill", "try_xsmtvdot", "try_zvfh", "try_zvqdotq")
+_GUARDED = (
+    "bm_plan_copy", "bm_plan_fill", "try_xsmtvdot", "try_zvdot4a8i", "try_zvfbfmin", "try_zvfbfwma", "try_zvfh",
+)  # fmt: skip
 # Extensions that -march does not know, as (mask, value) of their instructions.
 _UNNAMED = {
     "p": ((0x8000007F, 0x8000001B), (0x8000007F, 0x8000003B), (0xFE00707F, 0x08004033)),
     "xsmtvdot": ((0x7F, 0x2B),),
-    "zvqdotq": ((0xE400307F, 0xA0002057),),
+    "zvdot4a8i": ((0xE400307F, 0xA0002057),),
 }
 # No extension may use it: whoever writes it wants a trap.
 _NEVER = 0xFFFFFFFF
@@ -182,7 +184,8 @@ def _lacks(name: str, width: int, isa: Isa) -> str:
     is_wide = bool(_WIDENS.match(name))
     if is_wide and 2 * width > isa.widest:
         return f"vectors of {2 * width}-bit elements"
-    if not re.match(r"vm?f", name):
+    # The disassembler knows those of bf16 only if the instruction set has them, whatever it has for f16.
+    if not re.match(r"vm?f", name) or "bf16" in name:
         return ""
     widths = [width, 2 * width] if is_wide else [width]
     if _TO_WIDE_FLOAT.match(name):

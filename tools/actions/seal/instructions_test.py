@@ -15,7 +15,7 @@ _TABLE = ast.parse(Path("compiler/bmc/isas.bzl").read_text(encoding="utf-8")).bo
 assert isinstance(_TABLE, ast.Assign)
 _ISAS = ast.literal_eval(_TABLE.value)
 _LLVM = next(Path("..").glob("*debian_llvm/root/usr/lib/llvm-*/bin")).absolute()
-_VQDOT, _VMADOT, _PM4ADDA = (
+_VDOT4A, _VMADOT, _PM4ADDA = (
     ".insn 4, 0xb2002057",
     ".insn 4, 0xe200302b",
     ".insn r 0x3b, 5, 0x46, a0, a1, a2",
@@ -63,7 +63,7 @@ class InstructionsTest(unittest.TestCase):
             self.assertIn(part, str(caught.exception))
 
     def test_floats_of_16_bits(self) -> None:
-        for isa in ("rv64gcv_zvl128b", "rv64gcv_zvl256b_zvqdotq", "rv64gcv_zvl1024b"):
+        for isa in ("rv64gcv_zvl128b", "rv64gcv_zvl256b_zvdot4a8i", "rv64gcv_zvl1024b"):
             self.refuses(isa, "flh", "zfhmin", "flh ft0, 0(a0)", more="zfhmin")
         scalar, vector = "fadd.h ft0, ft0, ft0", "vfadd.vv v8, v8, v8"
         conversions = (
@@ -86,6 +86,16 @@ class InstructionsTest(unittest.TestCase):
         has = "rv64gcv_zfh_zvfh_zvl256b"
         self.check(has, scalar, _E16, vector, *conversions)
         self.check(base, _E32, vector, *conversions, _E16, "vfwcvt.f.x.v v8, v4", "vfirst.m a0, v0")
+
+    def test_bf16(self) -> None:
+        converts, product = "vfwcvtbf16.f.f.v v8, v4", "vfwmaccbf16.vv v8, v4, v5"
+        for isa in ("rv64gcv_zvl256b", "rv64gcv_zfh_zvfh_zvl256b"):
+            self.refuses(isa, "vfwcvtbf16.f.f.v", "zvfbfmin", _E16, converts, more="zvfbfmin")
+        isa = "rv64gcv_zfbfmin_zvfbfmin_zvl256b"
+        self.check(isa, _E16, converts, "flh ft0, 0(a0)", "fcvt.s.bf16 ft0, ft0")
+        self.refuses(isa, "vfwmaccbf16.vv", "zvfbfwma", _E16, product, more="zvfbfwma")
+        self.refuses(isa, "vfadd.vv", "vectors of 16-bit floats", _E16, "vfadd.vv v8, v8, v8")
+        self.check("rv64gcv_zfbfmin_zvfbfwma_zvl256b", _E16, converts, product)
 
     def test_the_width_is_followed_along_jumps(self) -> None:
         base, vector = "rv64gcv_zvl128b", "vfadd.vv v8, v8, v8"
@@ -128,7 +138,7 @@ class InstructionsTest(unittest.TestCase):
     def test_extensions_that_assemblers_do_not_know(self) -> None:
         lines = {
             "rv64gcp": _PM4ADDA,
-            "rv64gcv_zvl256b_zvqdotq": _VQDOT,
+            "rv64gcv_zvl256b_zvdot4a8i": _VDOT4A,
             "rv64gcv_zvl256b_xsmtvdot": _VMADOT,
         }
         for isa, line in lines.items():
@@ -136,7 +146,7 @@ class InstructionsTest(unittest.TestCase):
             for other in set(lines.values()) - {line}:
                 with self.assertRaises(UserError, msg=(isa, other)):
                     self.check(isa, other)
-        self.refuses("rv64gcv_zvl256b", "0xb2002057", "zvqdotq", _VQDOT)
+        self.refuses("rv64gcv_zvl256b", "0xb2002057", "zvdot4a8i", _VDOT4A)
         self.refuses("rv64gc", "0xe200302b", "xsmtvdot", _VMADOT)
 
     def test_every_isa(self) -> None:
@@ -146,7 +156,7 @@ class InstructionsTest(unittest.TestCase):
                 self.check(isa, ".4byte 0xFFFFFFFF")
 
     def test_probes_try_what_the_hart_may_lack(self) -> None:
-        self.check("rv64gcv_zvl128b", _E16, "vfadd.vv v8, v8, v8", _VQDOT, function="try_zvfh")
+        self.check("rv64gcv_zvl128b", _E16, "vfadd.vv v8, v8, v8", _VDOT4A, function="try_zvfh")
 
 
 if __name__ == "__main__":

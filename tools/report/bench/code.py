@@ -11,7 +11,9 @@ _LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)(?:\s+(.*))?$")
 _BRANCH = re.compile(r"^(b(eq|ne|lt|ge|gt|le)\w*|j|c\.(j|b\w+))$")
 _TARGET = re.compile(r"\b0x([0-9a-f]+)(?: <[^>]*>)?\s*$")
 # Every form of multiply-add, and products that are added up by another instruction.
-_MULTIPLY_ADD = re.compile(r"^v(f?w?n?m(acc|sac)|wmacc(u|su|us)|f?n?m(add|sub)|qdot(u|su|us)?)\.")
+_MULTIPLY_ADD = re.compile(
+    r"^v(f?w?n?m(acc|sac)(bf16)?|wmacc(u|su|us)|f?n?m(add|sub)|dot4a(u|su|us)?)\."
+)
 _MULTIPLY = re.compile(r"^vf?w?mul(u|su)?\.")
 _SCALAR_FLOAT_PRODUCT = re.compile(r"^f(n?m(add|sub)|mul)\.")
 # A product of addresses has no loaded factor.

@@ -107,6 +107,11 @@ class CodeTest(unittest.TestCase):
         text = VECTOR.replace("vwmacc.vx\tv8, s6, v12", "vfmul.vv\tv8, v9, v12")
         self.assertTrue(kernel(text).vectorized)
 
+    def test_products_of_bf16(self) -> None:
+        for name, is_product in (("vfwmaccbf16.vf", True), ("vfwcvtbf16.f.f.v", False)):
+            text = VECTOR.replace("vwmacc.vx", name)
+            self.assertEqual(kernel(text).vectorized, is_product)
+
     def test_work_is_in_registers(self) -> None:
         work = kernel(VECTOR).work
         # Bytes beside 16 bits: half of the group of two; a sum of 32 bits takes twice the group.

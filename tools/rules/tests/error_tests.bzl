@@ -68,9 +68,9 @@ _BAD_FIRMWARE = {
         "//boards/qemu_virt_rv64:scalar",
         ["model_that_needs_a_unit"],
     ),
-    "dots_without_zvqdotq": (
-        "the kernels need zvqdotq, which the hart of the environment does not have",
-        "rv64gcv_zvl256b_zvqdotq",
+    "dots_without_zvdot4a8i": (
+        "the kernels need zvdot4a8i, which the hart of the environment does not have",
+        "rv64gcv_zvl256b_zvdot4a8i",
         "//boards/spike_rv64",
         "//boards/spike_rv64:vlen256",
         [""],
@@ -89,12 +89,12 @@ _BAD_FIRMWARE = {
         "//boards/qemu_virt_rv64:vlen256",
         [""],
     ),
-    "lacks_zvqdotq": (
-        "needs_zvqdotq needs zvqdotq, which rv64gcv_zvl256b does not have: build the model for",
+    "lacks_zvdot4a8i": (
+        "needs_zvdot4a8i needs zvdot4a8i, which rv64gcv_zvl256b does not have: build the model for",
         "rv64gcv_zvl256b",
         "//boards/qemu_virt_rv64",
         "//boards/qemu_virt_rv64:vlen256",
-        ["model_that_needs_zvqdotq"],
+        ["model_that_needs_zvdot4a8i"],
     ),
     "packed_without_p": (
         "the kernels need p, which the hart of the environment does not have",
@@ -194,7 +194,7 @@ _BAD_EXPORTS = {
 _LIBRARIES = {
     "needs_a_unit": {"devices": ["matrix_unit"]},
     "needs_an_archive": {"deps": ["archive_of_c"]},
-    "needs_zvqdotq": {"extensions": ["v", "zvqdotq"]},
+    "needs_zvdot4a8i": {"extensions": ["v", "zvdot4a8i"]},
 }
 
 def error_tests(*, name, model):

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from bmc.kernels.dtypes import FLOATS
+from bmc.kernels.dtypes import FLOATS, HALVES
 from bmc.kernels.epilogue.constants import Constants, bits_of, set_float
 from bmc.kernels.epilogue.requantize import requantize
 from bmc.kernels.ops import OPS, Op
@@ -295,13 +295,13 @@ class Epilogue:
             address = self.addresses(node.operand)
             self.out.emit(rvv.load_number(node.dtype, name, offset, address))
             if self._is_half(node):
-                self.out.emit(rvv.half_to_float(name, name))
+                self.out.emit(rvv.half_to_float(node.dtype, name, name))
         else:
             set_float(self.out, name, node.dtype, bits)
         return name
 
     def _load(self, node: Node, to: str) -> None:
-        """Emits the load of a node's operand, widened to 32 bits if it is i8, or f16 in an epilogue of f32."""
+        """Emits the load of a node's operand, widened to 32 bits if it is i8, or half of an f32."""
         lmul = self.lanes.lmul
         is_half = self._is_half(node)
         if node.dtype != "i8" and not is_half:
@@ -318,14 +318,14 @@ class Epilogue:
             self.lanes.use(self.out, 16)
         self._transfer(False, 32 // parts, narrow, node.operand)
         if is_half:
-            self.out.emit(rvv.extend_float(to, narrow))
+            self.out.emit(rvv.extend_float(node.dtype, to, narrow))
             self.lanes.use(self.out, 32)
         else:
             self.out.emit(rvv.extend(4, to, narrow))
 
     def _is_half(self, node: Node) -> bool:
-        """Whether a node's elements are f16 in memory and f32 in registers."""
-        return node.dtype == "f16" and self.lanes.bits == 32
+        """Whether a node's elements are floats of 16 bits in memory and f32 in registers."""
+        return node.dtype in HALVES and self.lanes.bits == 32
 
     def _look_up(self, node: Node, index: str, to: str) -> None:
         """Emits the load of bytes from a table at int32 indices; `to` may be the group of the indices."""
@@ -350,7 +350,7 @@ class Epilogue:
         source = group
         if is_half:
             self.lanes.use(self.out, 16)
-            self.out.emit(rvv.truncate_float(narrow, source))
+            self.out.emit(rvv.truncate_float(node.dtype, narrow, source))
         for bits in (16, 8) if not is_half and self.nodes[number].op != "requantize" else ():
             self.lanes.use(self.out, bits)
             self.out.emit(rvv.truncate(narrow, source))

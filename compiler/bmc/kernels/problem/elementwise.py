@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bmc.kernels.problem.product import Loop, Node, has_halves
+from bmc.kernels.problem.product import Loop, Node, halves
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,6 @@ class Elementwise:
         return replace(self, outer=tuple(outer), lanes=lanes)
 
     @property
-    def needs_halves(self) -> bool:
-        """Whether the kernel needs instructions for f16."""
-        return has_halves(self.dtypes, self.nodes)
+    def halves(self) -> frozenset[str]:
+        """The float types of 16 bits that the kernel needs instructions for."""
+        return halves(self.dtypes, self.nodes)

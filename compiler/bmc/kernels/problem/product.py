@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from bmc.kernels.dtypes import WIDTHS
+from bmc.kernels.dtypes import HALVES, WIDTHS
 from bmc.kernels.scheme import SCHEMES, Scheme
 
 # Numbers of a product's operands. The epilogue reads operands from 3 on.
@@ -54,7 +54,7 @@ class Node:
         "constant": a number
         "lookup": the byte of a table at the index that is the argument
         "store": no value; the argument is stored as a further result
-      dtype: "f32", "f16", "i32" or "i8". For loads and stores, the type in memory.
+      dtype: "f32", "f16", "bf16", "i32" or "i8". For loads and stores, the type in memory.
       args: numbers of the nodes that are the arguments.
       operand: number of the operand of a load, scalar, lookup or store.
       value: value of a constant.
@@ -123,6 +123,7 @@ class Product:
       padding: padding of the image, None without padding.
       grid: if lanes are pixels of a padded image, the loops that `lanes` is made of, outermost first.
       lanes_move: whether the first lane of the grid is a start offset.
+      extends: whether operands of bf16 are multiplied as f32, as on harts without instructions for products of bf16.
     """
 
     dtypes: tuple[str, ...]
@@ -135,6 +136,7 @@ class Product:
     padding: Padding | None = None
     grid: tuple[Loop, ...] = ()
     lanes_move: bool = False
+    extends: bool = False
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -166,18 +168,20 @@ class Product:
         return (*moving, *([LANES] if self.lanes_move else []))
 
     @property
-    def needs_halves(self) -> bool:
-        """Whether the kernel needs instructions for f16."""
-        return has_halves(self.dtypes, self.epilogue)
+    def halves(self) -> frozenset[str]:
+        """The float types of 16 bits that the kernel needs instructions for."""
+        return halves(self.dtypes, self.epilogue)
 
     @functools.cached_property
     def scheme(self) -> Scheme:
         """The types in which operands are multiplied and accumulated."""
-        found = [each for each in SCHEMES.values() if (each.a, each.b) == self.dtypes[: B + 1]]
-        if len(found) > 1:
-            # Products of f16 are accumulated in f16 only if the epilogue computes in f16 throughout.
+        found = [each for each in SCHEMES if (each.a, each.b) == self.dtypes[: B + 1]]
+        if self.dtypes[:RESULT] == ("f16", "f16"):
+            # They are accumulated in f16 only if the epilogue computes in f16 throughout.
             is_half = has_only_halves(self.epilogue)
             found = [each for each in found if (each.accumulator == "f16") == is_half]
+        if self.dtypes[:RESULT] == ("bf16", "bf16"):
+            found = [each for each in found if each.extends_a == self.extends]
         if len(found) != 1:
             raise Unsupported(f"a product of {self.dtypes[A]} and {self.dtypes[B]}")
         return found[0]
@@ -219,10 +223,10 @@ def stored(nodes: Iterable[Node]) -> set[int]:
     return {node.operand for node in nodes if node.op == "store"}
 
 
-def has_halves(dtypes: Iterable[str], *nodes: Iterable[Node]) -> bool:
-    """Whether any operand or node is f16, which needs Zfh and Zvfh."""
+def halves(dtypes: Iterable[str], *nodes: Iterable[Node]) -> frozenset[str]:
+    """Returns the float types of 16 bits of operands and nodes, which need extensions."""
     types = {*dtypes, *(node.dtype for each in nodes for node in each)}
-    return "f16" in types
+    return frozenset(types.intersection(HALVES))
 
 
 def has_only_halves(nodes: Iterable[Node]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bmc.kernels.problem.grid import gathered
-from bmc.kernels.problem.product import Loop, Node, has_halves
+from bmc.kernels.problem.product import Loop, Node, halves
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,6 @@ class Reduction:
         return sorted(gathered(self.dtypes, self.grid))
 
     @property
-    def needs_halves(self) -> bool:
-        """Whether the kernel needs instructions for f16."""
-        return has_halves(self.dtypes, self.step, self.epilogue)
+    def halves(self) -> frozenset[str]:
+        """The float types of 16 bits that the kernel needs instructions for."""
+        return halves(self.dtypes, self.step, self.epilogue)

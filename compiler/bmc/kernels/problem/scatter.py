@@ -22,6 +22,6 @@ class Scatter:
     index_bytes: int
 
     @property
-    def needs_halves(self) -> bool:
-        """Whether the kernel needs instructions for f16. It copies bytes."""
-        return False
+    def halves(self) -> frozenset[str]:
+        """The float types of 16 bits that the kernel needs instructions for: none, because it copies bytes."""
+        return frozenset()

@@ -8,7 +8,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels.dtypes import FLOATS, TYPES
+from bmc.kernels.dtypes import FLOATS, HALVES, TYPES
 from bmc.kernels.ops import OPS
 from bmc.kernels.problem.product import Node, Unsupported
 from bmc.kernels.read import functions, rescales
@@ -250,7 +250,8 @@ class Operations:
 
     def float_(self, op: str, *args: int) -> int:
         """Adds a float operation, in the dtype of its first argument; returns its number."""
-        dtype = "f16" if self.nodes[args[0]].dtype == "f16" else "f32"
+        found = self.nodes[args[0]].dtype
+        dtype = found if found in HALVES else "f32"
         return self.node(Node(op, dtype, args))
 
     def value(self, value: Any, known: dict[Any, int]) -> int:

@@ -1,6 +1,7 @@
 """Decides whether nodes are computed in f16 or in f32.
 
-In f16, a group of registers has twice as many lanes. In f32, loads widen f16 and stores round to it.
+In f16, a group of registers has twice as many lanes. In f32, loads widen f16 and bf16, and stores round to them. No
+instruction computes in bf16.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bmc.kernels.dtypes import HALVES
 from bmc.kernels.problem.product import Node, has_only_halves
 from bmc.kernels.problem.roles import needed
 
@@ -23,7 +25,7 @@ def typed(nodes: Sequence[Node]) -> tuple[Node, ...]:
     halves = tuple(_constant(node, "f16") if _is_f16(node) else node for node in exact)
     if has_only_halves(halves):
         return halves
-    return tuple(_constant(node, "f32") if node.dtype == "f16" else node for node in nodes)
+    return tuple(_constant(node, "f32") if node.dtype in HALVES else node for node in nodes)
 
 
 def _exact(node: Node, nodes: Sequence[Node]) -> Node:

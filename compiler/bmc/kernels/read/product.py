@@ -143,9 +143,10 @@ class Reader:
         root = self.only([op for op in self.ops if contraction.read(op) is not None])
         maps = maps_of(root)
         a, b, start = root.operands
-        types = (dtype_of(a), dtype_of(b), dtype_of(start))
+        types = (dtype_of(a), dtype_of(b), dtype_of(start).replace("bf16", "f32"))
         is_signed = all(op.name != "arith.extui" for op in ir_util.walk(root))
-        if types not in SCHEMES or not (is_signed or types[0] in FLOATS):
+        is_known = any((each.a, each.b, each.accumulator) == types for each in SCHEMES)
+        if not is_known or not (is_signed or types[0] in FLOATS):
             raise Unsupported(f"a product of {' and '.join(types)}")
         self.views = [self._factor(number, each, maps[number]) for number, each in ((A, a), (B, b))]
         # A placeholder for the result, whose map is read last.

@@ -102,7 +102,7 @@ class Accumulate:
         if (product.scheme.extends_floats and masks) or (
             product.scheme.extends_a and self.is_depthwise
         ):
-            raise Unsupported("an f16 image with f32 weights")
+            raise Unsupported("an image of 16 bits that is multiplied as f32")
 
     @property
     def large_strides(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""Loads vector groups of `b`, and widens int8 to int16 and f16 to f32.
+"""Loads vector groups of `b`, and widens int8 to int16 and f16 or bf16 to f32.
 
 Lanes may be strided, such as pixels of an HWC image. If consecutive steps read the bytes between the lanes, one
 segment load serves several steps.
@@ -147,7 +147,7 @@ class Columns:
             step = innermost.strides[B] * steps
             out.add(column, step, block.constants)
         if product.scheme.extends_floats:
-            depthwise.extend(out, block, loaded, load.wide)
+            depthwise.extend(out, block, product.dtypes[B], loaded, load.wide)
         if extends_integers:
             narrow = part(loaded, index % shared * _narrow_size(lmul))
             out.emit(rvv.extend(2, load.wide, narrow, masked))
@@ -185,7 +185,7 @@ def load_number(out: Assembly, product: Product, register: str, offset: int, bas
     """Emits the load of a scalar of `a` at `offset` bytes behind the address in `base`."""
     out.emit(rvv.load_number(product.dtypes[A], register, offset, base))
     if product.scheme.extends_a:
-        out.emit(rvv.half_to_float(register, register))
+        out.emit(rvv.half_to_float(product.dtypes[A], register, register))
 
 
 def _wide_size(lmul: int) -> int:

@@ -196,7 +196,7 @@ class Depthwise:
         def load_weight(pointer: str, move: int) -> None:
             if self._product.scheme.extends_floats:
                 load(B, image, pointer, move)
-                extend(out, block, image, weight)
+                extend(out, block, self._product.dtypes[B], image, weight)
             else:
                 load(B, weight, pointer, move)
 
@@ -260,7 +260,7 @@ class Depthwise:
             if self._product.scheme.extends_floats:
                 # The group is free: its pixels have been multiplied.
                 load(B, pixel, pointers.b)
-                extend(out, block, pixel, to)
+                extend(out, block, self._product.dtypes[B], pixel, to)
             else:
                 load(B, to, pointers.b)
 
@@ -303,10 +303,10 @@ class Depthwise:
                 self._multiply_pad(accumulator, block, weight)
 
 
-def extend(out: Assembly, block: Block, source: str, to: str) -> None:
-    """Emits the widening of the f16 group in `source` to the f32 group `to`."""
+def extend(out: Assembly, block: Block, dtype: str, source: str, to: str) -> None:
+    """Emits the widening of the group of f16 or bf16 in `source` to the f32 group `to`."""
     block.lanes.use(out, 16)
-    out.emit(rvv.extend_float(to, source))
+    out.emit(rvv.extend_float(dtype, to, source))
     block.lanes.use(out, 32)
 
 

@@ -144,6 +144,15 @@ class ElementwiseTest(unittest.TestCase):
         self.assertEqual(it.dtypes[RESULT:], ("f16", "f16", "f32"))
         self.agrees(it)
 
+    def test_bf16(self) -> None:
+        """No instruction computes in it: loads extend it, and stores round to it."""
+        it = self.read(_TEXT.replace("f32", "bf16"))
+        self.assertEqual((it.dtypes[RESULT:], it.halves), (("bf16",) * 3, {"bf16"}))
+        self.agrees(it)
+        text = elementwise.write(it, 128, 64).text
+        for name in ("vfwcvtbf16.f.f.v", "fcvt.s.bf16", "vfmul.vf", "vfncvtbf16.f.f.w"):
+            self.assertIn(name, text)
+
     def test_maxima_of_f16_that_iree_extends(self) -> None:
         operation = "%r = arith.mulf %a, %b : f16"
         largest = """%c = arith.constant 0.5 : f32

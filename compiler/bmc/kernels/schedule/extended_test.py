@@ -1,4 +1,4 @@
-"""Tests products of f32 with weights of f16, which kernels extend as they read them."""
+"""Tests products of f32 with weights of f16 or bf16, which kernels extend as they read them."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ import products
 from kernel_case import KernelCase
 from products import convolution, matmul, padded, planes
 
+from bmc.kernels.dtypes import HALVES
 from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
 from bmc.kernels.schedule import gemm, sliding
 
 _HARTS = ((128, 128), (256, 256), (128, 512))
 
 
-def halved(product: Product, operand: int) -> Product:
-    """A product of f32 of which one operand is stored as f16."""
+def halved(product: Product, *operands: int, half: str = "f16") -> Product:
+    """A product of f32 of which some operands are stored in 16 bits."""
 
     def loops(found: tuple[Loop, ...]) -> tuple[Loop, ...]:
         return tuple(
             replace(
                 each,
                 strides=tuple(
-                    stride // 2 if number == operand else stride
+                    stride // 2 if number in operands else stride
                     for number, stride in enumerate(each.strides)
                 ),
             )
@@ -33,7 +34,7 @@ def halved(product: Product, operand: int) -> Product:
     return replace(
         product,
         dtypes=tuple(
-            "f16" if number == operand else each for number, each in enumerate(product.dtypes)
+            half if number in operands else each for number, each in enumerate(product.dtypes)
         ),
         outer=loops(product.outer),
         rows=loops(product.rows),
@@ -51,7 +52,8 @@ class ExtendedTest(KernelCase):
             padded((7, 6), 24, 3),
         ):
             with self.subTest(lanes=product.lanes.extent, sums=len(product.summed)):
-                self.agrees(halved(product, B), _HARTS)
+                for half in HALVES:
+                    self.agrees(halved(product, B, half=half), _HARTS)
 
     def test_weights_of_depthwise_convolutions(self) -> None:
         """With rows that share what they read, and rows that do not."""
@@ -62,7 +64,16 @@ class ExtendedTest(KernelCase):
 
     def test_weights_of_pixels(self) -> None:
         """Lanes are pixels, so that weights are numbers."""
-        self.agrees(halved(planes(40, 16, 3), A), _HARTS)
+        for half in HALVES:
+            self.agrees(halved(planes(40, 16, 3), A, half=half), _HARTS)
+
+    def test_both_factors_of_bf16_that_no_instruction_multiplies(self) -> None:
+        for product in (matmul(5, 40, 7), convolution(5, 24, 5, stride=2), planes(40, 16, 3)):
+            each = replace(halved(product, A, B, half="bf16"), extends=True)
+            with self.subTest(lanes=product.lanes.extent):
+                self.assertEqual(each.scheme.multiply, "vfmacc")
+                self.agrees(each, _HARTS)
+                self.assertNotIn("vfwmaccbf16", gemm.write(each, 256).text)
 
     def test_takes_few_instructions_more(self) -> None:
         product = matmul(8, 64, 16)

@@ -115,7 +115,7 @@ class _Gemm:
             product.initial is not None
             and 8 * WIDTHS[product.dtypes[product.initial]] != product.scheme.bits
         ):
-            raise Unsupported("f32 accumulators with f16 initial values")
+            raise Unsupported("f32 accumulators with initial values of 16 bits")
         self._pad_value = int(padding.value) if padding else 0
         has_masks = padding is not None and padding.operand == B
         self._masks = Masks(self._out, widened, vlen) if has_masks else None

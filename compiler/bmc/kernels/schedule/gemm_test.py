@@ -75,25 +75,45 @@ class NestTest(KernelCase):
                 with self.subTest(rows=rows, lanes=each, dtype=dtype):
                     self.agrees(matmul(rows, each, 3 + number % 4, dtype), (hart,))
 
-    def test_f16_with_sums_of_f32(self) -> None:
-        """What is behind the sums needs f32: so do the sums, and the result is rounded."""
-        for rows, lanes, sums in ((1, 8, 3), (5, 40, 7), (13, 100, 5)):
-            nodes = (
-                FLOAT_SUM,
-                Node("load", "f16", operand=3),
-                Node("extf", "f32", (1,)),
-                Node("addf", "f32", (0, 2)),
-                Node("truncf", "f16", (3,)),
-            )
-            product = matmul(rows, lanes, sums, "f16", nodes, ("f16",))
-            with self.subTest(rows=rows, lanes=lanes):
-                self.assertEqual((product.scheme.bits, product.scheme.multiply), (32, "vfwmacc"))
-                self.agrees(product)
-        for depthwise in (False, True):
-            window = convolution(5, 24, 1 if depthwise else 3, "f16", depthwise=depthwise)
-            rounded = (FLOAT_SUM, Node("truncf", "f16", (0,)))
-            with self.subTest(depthwise=depthwise):
-                self.agrees(replace(window, epilogue=rounded))
+    def test_16_bits_with_sums_of_f32(self) -> None:
+        """What is behind the sums needs f32: so do the sums, and the result is rounded. bf16 is never added up."""
+        for half, multiply in (("f16", "vfwmacc"), ("bf16", "vfwmaccbf16")):
+            for rows, lanes, sums in ((1, 8, 3), (5, 40, 7), (13, 100, 5)):
+                nodes = (
+                    FLOAT_SUM,
+                    Node("load", half, operand=3),
+                    Node("extf", "f32", (1,)),
+                    Node("addf", "f32", (0, 2)),
+                    Node("truncf", half, (3,)),
+                )
+                product = matmul(rows, lanes, sums, half, nodes, (half,))
+                with self.subTest(half, rows=rows, lanes=lanes):
+                    self.assertEqual((product.scheme.bits, product.scheme.multiply), (32, multiply))
+                    self.agrees(product)
+            for depthwise in (False, True):
+                window = convolution(5, 24, 1 if depthwise else 3, half, depthwise=depthwise)
+                if half == "f16":
+                    rounded = (FLOAT_SUM, Node("truncf", half, (0,)))
+                    window = replace(window, epilogue=rounded)
+                with self.subTest(half, depthwise=depthwise):
+                    self.assertEqual(window.scheme.multiply, multiply)
+                    self.agrees(window)
+
+    def test_sums_are_rounded_to_the_nearest_bf16(self) -> None:
+        """Ties go to even numbers: of 257 and 259, bf16 has 256 and 260."""
+        product = matmul(1, 8, 1, "bf16", (FLOAT_SUM, Node("truncf", "bf16", (0,))), ())
+        product = replace(product, initial=3, dtypes=(*product.dtypes, "f32"))
+        product = replace(
+            product,
+            rows=(replace(product.rows[0], strides=(*product.rows[0].strides, 0)),),
+            lanes=replace(product.lanes, strides=(*product.lanes.strides, 4)),
+            summed=(replace(product.summed[0], strides=(*product.summed[0].strides, 0)),),
+        )
+        data = products.operands(product)
+        data[0][:], data[1][:] = 1, 1
+        data[3][:] = [256, 258, 1, 2, 3, 4, 5, 6]
+        result, _ = self.run_kernel(gemm.write(product, 128), data, 128)
+        self.assertEqual(result.tolist(), [256, 260, 2, 3, 4, 5, 6, 7])
 
     def test_f16_has_twice_the_lanes(self) -> None:
         executed = []

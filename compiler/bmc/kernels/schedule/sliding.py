@@ -115,7 +115,7 @@ class _Sliding:
         if product.rows or product.lanes.strides[A] or len(summed) != 2 or weights not in TYPES:
             raise Unsupported("sliding for a product that is not depthwise")
         if product.scheme.is_float and (product.scheme.widens or product.scheme.extends_floats):
-            raise Unsupported("sliding along f16 lines with f32 accumulators")
+            raise Unsupported("sliding along lines of 16 bits with f32 accumulators")
         self._pad_value = int(padding.value)
         if padding.value and product.scheme.is_float:
             raise Unsupported("an image that is padded with floats other than zero")

@@ -8,7 +8,7 @@ element. If `masked`, v0 is the mask; masked-off lanes follow the mask policy of
 
 from __future__ import annotations
 
-from bmc.kernels.dtypes import FLOATS, SCALAR_LOADS
+from bmc.kernels.dtypes import FLOATS, HALVES, SCALAR_LOADS
 
 _INTEGER_LOADS = {8: "lb", 16: "lh", 32: "lw", 64: "ld"}
 
@@ -70,8 +70,8 @@ def store_float(source: str, offset: int, address: str) -> str:
     return f"fsw {source}, {offset}({address})"
 
 
-def half_to_float(to: str, source: str) -> str:
-    return f"fcvt.s.h {to}, {source}"
+def half_to_float(dtype: str, to: str, source: str) -> str:
+    return f"{HALVES[dtype].extend_number} {to}, {source}"
 
 
 def float_of_bits(dtype: str, to: str, source: str) -> str:
@@ -173,12 +173,14 @@ def truncate(to: str, source: str) -> str:
     return f"vnsrl.wi {to}, {source}, 0"
 
 
-def extend_float(to: str, source: str) -> str:
-    return f"vfwcvt.f.f.v {to}, {source}"
+def extend_float(dtype: str, to: str, source: str) -> str:
+    """Extends floats of 16 bits to f32."""
+    return f"{HALVES[dtype].extend} {to}, {source}"
 
 
-def truncate_float(to: str, source: str) -> str:
-    return f"vfncvt.f.f.w {to}, {source}"
+def truncate_float(dtype: str, to: str, source: str) -> str:
+    """Rounds f32 to floats of 16 bits."""
+    return f"{HALVES[dtype].truncate} {to}, {source}"
 
 
 def slide(to: str, source: str, entering: str, *, up: bool) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import arith, build, ir_util
+from bmc.ir import arith, build, constant_arrays, ir_util
 from bmc.kernels.problem.product import LANES
 from bmc.kernels.read.views import STORE, root_of
 from bmc.kernels.schedule.workgroups import Split, Workgroups
@@ -222,8 +222,18 @@ def _create(name: str, operands: list[Any], **attributes: Any) -> Any:
 
 
 def _global(value: Any, name: str, function: ir_util.Op) -> Any:
-    """Returns a constant tensor as a buffer."""
-    type_ = ir.MemRefType.get(list(value.type.shape), value.type.element_type)
+    """Returns a constant tensor as a buffer.
+
+    IREE makes integers of buffers of bf16, but not of such globals. So a global has the bits of bf16 as integers.
+    """
+    element, initial = value.type.element_type, value.owner.attributes["value"]
+    if isinstance(element, ir.BF16Type):
+        element = ir.IntegerType.get_signless(16)
+        bits = constant_arrays.brain_halves(value, None)
+        initial = ir.DenseElementsAttr.get(
+            bits, type=ir.RankedTensorType.get(value.type.shape, element)
+        )
+    type_ = ir.MemRefType.get(list(value.type.shape), element)
     with ir.InsertionPoint(function):
         ir.Operation.create(
             "memref.global",
@@ -231,7 +241,7 @@ def _global(value: Any, name: str, function: ir_util.Op) -> Any:
                 "sym_name": ir.StringAttr.get(name),
                 "sym_visibility": ir.StringAttr.get("private"),
                 "type": ir.TypeAttr.get(type_),
-                "initial_value": value.owner.attributes["value"],
+                "initial_value": initial,
                 "constant": ir.UnitAttr.get(),
             },
         )

@@ -17,7 +17,7 @@ from bmc.cores.core import Core
 from bmc.errors import BmcError
 from bmc.ir import contraction, ir_util
 from bmc.kernels.problem.problem import Problem
-from bmc.kernels.problem.product import Unsupported
+from bmc.kernels.problem.product import Product, Unsupported
 from bmc.kernels.problem.scatter import Scatter
 from bmc.kernels.read import reduction
 from bmc.kernels.read.dispatch import read
@@ -98,6 +98,11 @@ def apply(module: Any, context: Context) -> None:
             shared = _shared(found, kernel, choice, context.harts)
             kernel_bodies.replace(function, found.operands, shared, context.target.xlen)
             config = replace(config, own=True, problem=found.problem, kernel=kernel)
+            if context.harts == 1:
+                vlen = context.target.vlen_bits
+                config = replace(
+                    config, cycles=round(fastest.cycles_of(kernel, vlen, context.core))
+                )
         configs[name] = config
     # One after the other, because each may make the next ones needless: a kernel that refuses weights in 16 bits may
     # read through paddings with weights in 8, and images whose padded copies are counted may be worth no planes.
@@ -202,8 +207,10 @@ def _read(function: ir_util.Op, context: Context, lanes: int) -> _Found:
 
 def _allowed(problem: Problem, operands: tuple[Any, ...], context: Context) -> _Found:
     """Returns a problem to write; raises Unsupported if the target lacks instructions that its kernel needs."""
-    if not context.target.has_f16 and problem.needs_halves:
-        raise Unsupported("f16 on an instruction set without it")
+    if missing := problem.halves - context.target.halves:
+        raise Unsupported(f"{min(missing)} on an instruction set without it")
+    if isinstance(problem, Product) and not context.target.multiplies_bf16:
+        problem = replace(problem, extends=True)
     return _Found(problem, operands, context.target, context.core)
 
 

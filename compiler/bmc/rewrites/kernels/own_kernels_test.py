@@ -91,6 +91,26 @@ class OwnKernelsTest(support.FolderTest):
                 self.assertIn("vfmacc.vf", text)
                 self.assertNotIn("linalg.", text)
 
+    def test_products_of_bf16(self) -> None:
+        """Harts multiply them, or extend them to f32; others have IREE's kernel."""
+        text = _FUNCTION.replace("f32", "bf16")
+        for isa, names in (
+            ("rv64gcv_zfbfmin_zvfbfwma_zvl256b", ("vfwmaccbf16.vf",)),
+            ("rv64gcv_zfbfmin_zvfbfmin_zvl256b", ("vfwcvtbf16.f.f.v", "vfmacc.vf")),
+            ("rv64gcv_zfh_zvfh_zvl256b", ()),
+        ):
+            with self.subTest(isa):
+                context = Context(target.find(isa))
+                found = support.rewritten(text, own_kernels.apply, context=context)
+                self.assertEqual(found.count("llvm.inline_asm"), bool(names))
+                for name in ("vfwmaccbf16.vf", "vfwcvtbf16.f.f.v", "vfmacc.vf"):
+                    # The second one also reads the bias.
+                    used = name in names or (bool(names) and name == "vfwcvtbf16.f.f.v")
+                    self.assertEqual(name in found, used, name)
+                if names:
+                    # The bits of 0 to 63: IREE converts buffers of bf16, and not such globals.
+                    self.assertRegex(found, r"memref<64xi16> = dense<\[0, 16256, 16384, 16448")
+
     def test_tile_sizes_of_the_user_keep_the_kernel(self) -> None:
         def after(name: str) -> str:
             tuning = {support.ISA: {name: {"vector_common_parallel": [2, 32, 0]}}}
@@ -116,6 +136,9 @@ class OwnKernelsTest(support.FolderTest):
         for key in ("name", "operands", "macs"):
             self.assertEqual(mine.get(key), theirs.get(key), key)
         self.assertEqual((mine["own_kernel"], theirs["own_kernel"]), (True, False))
+        # 8,192 products of f32, of which no core in the blend does 16 a cycle; nothing is known of IREE's kernel.
+        self.assertGreater(mine["modeled_cycles"], 8192 / 16)
+        self.assertIsNone(theirs.get("modeled_cycles"))
 
     def test_views_and_constants(self) -> None:
         text = support.rewritten(_FUNCTION, own_kernels.apply)
