@@ -25,7 +25,18 @@ from bmc.host.program import (
     StorageKind,
     Variable,
 )
-from bmc.plan import barriers, check, order, placement, signatures, tables, tensors, views, waits
+from bmc.plan import (
+    barriers,
+    check,
+    contents,
+    order,
+    placement,
+    signatures,
+    tables,
+    tensors,
+    views,
+    waits,
+)
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import (
     Access,
@@ -84,6 +95,9 @@ def plan(
             blocks = _in_parts(entry, blocks)
         arena = placement.place(blocks)
         count = len(entry.inputs)
+        if has_budget and not entry.driver:
+            starts = arena.offsets[:count], arena.offsets[count:]
+            contents.check(entry, *starts, arena.size, kinds.accesses)
         places = replace(shared, inputs=arena.offsets[:count], slabs=arena.offsets[count:])
         inputs = tuple(
             Tensor(*input_) for input_ in zip(signature.inputs, places.inputs, strict=True)
