@@ -40,6 +40,7 @@ BmTunableInfo = provider(
         "float_parts": "dict from string to string: parts of an int8 model that use floating point, and why.",
         "imported": "File: directory of the imported model, as in BmImportInfo.",
         "optimized": "File: directory of the optimized model, as in BmImportInfo.",
+        "ram": "int: as of bm_model.",
         "stored_weights": "string: as of bm_model.",
         "tuning": "File: the model's tuning.json; None if it has none.",
     },

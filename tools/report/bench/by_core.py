@@ -91,6 +91,7 @@ def _compiled(facts: Mapping[str, Any], isa: str) -> Compiled:
             facts["float_parts"],
             optimized=Path(facts["optimized"]),
             stored_weights=facts["stored_weights"],
+            ram=facts["ram"] or None,
         )
         lowered = compile.lower(artifacts.load(Path(facts["imported"])), options, Path(work))
     commands = [each for entry in lowered.program.entries for each in entry.commands]

@@ -60,7 +60,7 @@ class Bench:
     Attributes:
       kit: what links images and boots them; its environment counts every instruction.
       imported, optimized: folders of the model, from `bmc import` and `bmc optimize`.
-      float_parts, stored_weights, core: as in CompileOptions.
+      float_parts, stored_weights, core, ram: as in CompileOptions.
       objdump, mca: programs.
     """
 
@@ -70,6 +70,7 @@ class Bench:
     float_parts: Mapping[str, str]
     stored_weights: str
     core: Core | None
+    ram: int | None
     objdump: Path
     mca: Path
 
@@ -83,6 +84,7 @@ class Bench:
             model["float_parts"],
             model["stored_weights"],
             cores.find(model["core"]) if model["core"] else None,
+            model["ram"] or None,
             Path(session["objdump"]).absolute(),
             Path(session["mca"]).absolute(),
         )
@@ -110,6 +112,7 @@ class Bench:
                 optimized=self.optimized,
                 stored_weights=self.stored_weights,
                 core=self.core,
+                ram=self.ram,
             )
             data = compile_model(artifacts.load(self.imported), options)
             report = records.decode(Model, data)

@@ -12,6 +12,7 @@ def _model(target):
         "imported": info.imported.path,
         "name": target.label.name,
         "optimized": info.optimized.path,
+        "ram": info.ram,
         "stored_weights": info.stored_weights,
         "tuning": info.tuning.path if info.tuning else "",
     }

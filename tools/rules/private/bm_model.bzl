@@ -99,6 +99,7 @@ def _bm_model_impl(ctx):
         imported = import_info.directory,
         optimized = import_info.optimized,
         core = ctx.attr.core,
+        ram = ctx.attr.ram,
         stored_weights = ctx.attr.stored_weights,
         tuning = ctx.file.tuning,
     )]

@@ -17,6 +17,7 @@ def _model(target):
         "optimized": info.optimized.short_path,
         "package": target.label.package,
         "core": info.core,
+        "ram": info.ram,
         "stored_weights": info.stored_weights,
         "tuning": info.tuning.short_path if info.tuning else "",
     }
