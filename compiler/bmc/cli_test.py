@@ -240,6 +240,7 @@ class CommandLineTest(support.FolderTest):
             for option, value, part in (
                 ("--name", "Not-C", "error[bad-name]: 'Not-C'"),
                 ("--first-cases", "0", "error[bad-cases]: the first 0 cases are none"),
+                ("--ram", "0", "error[bad-ram]: 0 bytes of RAM are none: give 1 or more"),
                 ("--tuning", self.folder / "none.json", "none.json' does not exist"),
                 ("--libcalls", self.folder / "none.a", "none.a' does not exist"),
             ):

@@ -90,12 +90,14 @@ class CompileOptions:
     core: Core | None = None
 
     def __post_init__(self) -> None:
-        """Raises BmcError for a name that cannot be in a C symbol, no cases, and a file that is missing."""
+        """Raises BmcError for a name that cannot be in a C symbol, no cases, no RAM, and a file that is missing."""
         c_text.check_name(self.name)
         if self.first_cases is not None and self.first_cases < 1:
             raise BmcError(
                 "bad-cases", f"the first {self.first_cases} cases are none: give 1 or more"
             )
+        if self.ram is not None and self.ram < 1:
+            raise BmcError("bad-ram", f"{self.ram} bytes of RAM are none: give 1 or more")
         for file in (*((self.tuning,) if self.tuning else ()), *self.libcalls):
             if not file.is_file():
                 raise BmcError("file-missing", f"file '{file}' does not exist")

@@ -190,7 +190,12 @@ class OptimizedTest(FolderTest):
         return text
 
     def run_rewritten(self, *inputs: Array) -> Array:
-        """Returns what the rewritten model computes."""
+        """Returns what the rewritten model computes, which is one tensor."""
+        (result,) = self.results_rewritten(*inputs)
+        return result
+
+    def results_rewritten(self, *inputs: Array) -> tuple[Array, ...]:
+        """Returns all that the rewritten model computes."""
         from iree import runtime
 
         tool = IreeTool(self.folder, self.folder / "reproducer")
@@ -198,7 +203,9 @@ class OptimizedTest(FolderTest):
         tool.compile("rewritten.mlir", "model.vmfb", *flags)
         data = (self.folder / "model.vmfb").read_bytes()
         module = runtime.load_vm_flatbuffer(data, driver="local-sync")
-        return np.array(np.asarray(module["main"](*inputs)))
+        found = module["main"](*inputs)
+        results = found if isinstance(found, (list, tuple)) else (found,)
+        return tuple(np.array(np.asarray(result)) for result in results)
 
 
 class ModelFileTest(FolderTest):

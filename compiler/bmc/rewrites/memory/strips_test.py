@@ -24,12 +24,26 @@ _CONVOLUTION = """  %{name} = stablehlo.convolution({x}, {w}) dim_numbers = [b, 
 _MODEL = (
     "func.func @main(%x: tensor<1x12x10x8xf32>, %w: tensor<3x3x8x8xf32>) -> tensor<1x6x5x8xf32> {\n"
     + _CONVOLUTION.format(name=0, x="%x", w="%w", s=1, h=12, ho=12, wo=10)
-    + "  %1 = stablehlo.tanh %0 : tensor<1x12x10x8xf32>\n"
     + "  %2 = stablehlo.round_nearest_even %0 : tensor<1x12x10x8xf32>\n"
     + _CONVOLUTION.format(name=3, x="%2", w="%w", s=1, h=12, ho=12, wo=10)
     + "  %4 = stablehlo.add %2, %3 : tensor<1x12x10x8xf32>\n"
     + _CONVOLUTION.format(name=5, x="%4", w="%w", s=2, h=12, ho=6, wo=5)
     + "  return %5 : tensor<1x6x5x8xf32>\n}\n"
+)
+
+
+# A bias for each channel, and a result of which the operation before the last one is made.
+_TWO_RESULTS = (
+    "func.func @main(%x: tensor<1x12x10x8xf32>, %w: tensor<3x3x8x8xf32>)"
+    " -> (tensor<1x12x10x8xf32>, tensor<1x12x10x8xf32>) {\n"
+    "  %c = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : tensor<8xf32>\n"
+    "  %b = stablehlo.broadcast_in_dim %c, dims = [3] : (tensor<8xf32>) -> tensor<1x12x10x8xf32>\n"
+    + _CONVOLUTION.format(name=0, x="%x", w="%w", s=1, h=12, ho=12, wo=10)
+    + "  %1 = stablehlo.add %0, %b : tensor<1x12x10x8xf32>\n"
+    + "  %2 = stablehlo.negate %1 : tensor<1x12x10x8xf32>\n"
+    + "  %3 = stablehlo.abs %2 : tensor<1x12x10x8xf32>\n"
+    + _CONVOLUTION.format(name=4, x="%1", w="%w", s=1, h=12, ho=12, wo=10)
+    + "  return %3, %4 : tensor<1x12x10x8xf32>, tensor<1x12x10x8xf32>\n}\n"
 )
 
 
@@ -40,7 +54,7 @@ class StripsTest(support.OptimizedTest):
         self.x = rng.integers(-4, 5, (1, 12, 10, 8)).astype(np.float32)
         self.w = rng.integers(-1, 2, (3, 3, 8, 8)).astype(np.float32)
 
-    def in_strips(self, rows: int) -> str:
+    def in_strips(self, rows: int, model: str = _MODEL) -> str:
         """Cuts the whole model, and keeps the text for run_rewritten."""
 
         def rewrite(module: Any, _: Context) -> None:
@@ -57,7 +71,7 @@ class StripsTest(support.OptimizedTest):
                 strips.apply(module, context)
                 strip_kernels.apply(module, context)
 
-        return self.rewritten(_MODEL, rewrite)
+        return self.rewritten(model, rewrite)
 
     def test_strips_of_any_size(self) -> None:
         self.in_strips(0)
@@ -68,6 +82,14 @@ class StripsTest(support.OptimizedTest):
                 text = self.in_strips(rows)
                 self.assertIn("bm.strip", text)
                 np.testing.assert_array_equal(self.run_rewritten(self.x, self.w), want)
+
+    def test_results_of_a_stretch_and_repeated_numbers(self) -> None:
+        self.in_strips(0, _TWO_RESULTS)
+        want = self.results_rewritten(self.x, self.w)
+        self.assertIn("bm.strip", self.in_strips(4, _TWO_RESULTS))
+        found = self.results_rewritten(self.x, self.w)
+        for result, wanted in zip(found, want, strict=True):
+            np.testing.assert_array_equal(result, wanted)
 
     def test_no_tensor_between_layers_is_whole(self) -> None:
         whole = re.compile(
