@@ -22,8 +22,8 @@ Cuts = Mapping[str, tuple[Cut, ...]]
 # How often a model is compiled at most, and the steps of the targets that are tried.
 _ATTEMPTS = 8
 _STEPS = 50
-# A kernel's scratch memory differs from attempt to attempt, so the next target is not much less than this one.
-_LEAST_STEP = 0.9
+# Estimates that differ by less may be wrong about which one is larger.
+_ALIKE = 0.9
 # Tensors that an error names.
 _NAMED = 4
 
@@ -74,6 +74,7 @@ def fit(attempt: Callable[[Cuts], Attempt[_Result]], ram: int) -> Attempt[_Resul
       BmcError: none does; names the least number that was found, and others.
     """
     found = [attempt({})]
+    outlines = found[0].outlines
     tried: set[object] = {()}
     # There are cuts for the one target, and none for the other.
     enough, too_few = found[0].arena, 0
@@ -85,21 +86,32 @@ def fit(attempt: Callable[[Cuts], Attempt[_Result]], ram: int) -> Attempt[_Resul
     ):
         if not too_few < target < enough:
             target = (too_few + enough) // 2
-        cuts = _cuts(found[0].outlines, target)
+        cuts = _cuts(outlines, target)
         if cuts is None:
             too_few = target
-            continue
-        enough = target
-        if (key := tuple(sorted(cuts.items()))) in tried:
-            continue
-        tried.add(key)
-        found.append(attempt(cuts))
-        _LOG.info("%d bytes with %s", found[-1].ram, cuts)
-        # What strips are estimated to need is not quite what they need.
-        target = max(target + ram - found[-1].ram, int(target * _LEAST_STEP))
+        elif (key := tuple(sorted(cuts.items()))) in tried:
+            enough = target
+        else:
+            tried.add(key)
+            found.append(attempt(cuts))
+            _LOG.info("%d bytes with %s", found[-1].ram, cuts)
+            _learn(outlines, cuts, found[-1].ram - found[0].other)
     if found[-1].ram <= ram:
         return found[-1]
     raise _refusal(found, ram)
+
+
+def _learn(outlines: Mapping[str, Outline], cuts: Cuts, size: int) -> None:
+    """Tells outlines what cuts took, so that the search takes others if that was too much."""
+    sizes = {
+        (name, cut): outlines[name].bytes_in_strips(cut.first, cut.last, cut.rows)
+        for name, found in cuts.items()
+        for cut in found
+    }
+    for (name, cut), estimate in sizes.items():
+        # Any of the largest may be what took so much.
+        if estimate > max(sizes.values()) * _ALIKE:
+            outlines[name].learn(cut.first, cut.last, cut.rows, size)
 
 
 def _cuts(outlines: Mapping[str, Outline], target: int) -> Cuts | None:

@@ -82,6 +82,7 @@ class Outline:
         self.stages = tuple(number for number, stored in enumerate(self._stored) if stored)
         self._stretches: dict[tuple[int, int], Stretch | None] = {}
         self._estimates: dict[tuple[int, int, int], int] = {}
+        self._factors: dict[tuple[int, int], float] = {}
 
     def bytes_alive(self, stage: int) -> int:
         """Returns the bytes of the stored tensors that are alive while a stage is computed."""
@@ -144,7 +145,12 @@ class Outline:
         """Estimates the most bytes alive at once, if each strip of a stretch has `rows` rows of its first image."""
         if (first, last, rows) not in self._estimates:
             self._estimates[first, last, rows] = self._bytes_in_strips(first, last, rows)
-        return self._estimates[first, last, rows]
+        return round(self._estimates[first, last, rows] * self._factors.get((first, last), 1.0))
+
+    def learn(self, first: int, last: int, rows: int, size: int) -> None:
+        """Notes that strips took `size` bytes, if that is more than estimated; fewer rows will take more as well."""
+        factor = size / self._estimates[first, last, rows]
+        self._factors[first, last] = max(factor, self._factors.get((first, last), 1.0))
 
     def _bytes_in_strips(self, first: int, last: int, rows: int) -> int:
         stretch = self.stretch(first, last)
