@@ -20,8 +20,10 @@ _Result = TypeVar("_Result")
 Cuts = Mapping[str, tuple[Cut, ...]]
 
 # How often a model is compiled at most, and the steps of the targets that are tried.
-_ATTEMPTS = 8
+_ATTEMPTS = 10
 _STEPS = 50
+# The next target, if less was needed than this one.
+_LESS = 0.9
 # Estimates that differ by less may be wrong about which one is larger.
 _ALIKE = 0.9
 # Tensors that an error names.
@@ -79,6 +81,7 @@ def fit(attempt: Callable[[Cuts], Attempt[_Result]], ram: int) -> Attempt[_Resul
     # There are cuts for the one target, and none for the other.
     enough, too_few = found[0].arena, 0
     target = ram - found[0].other
+    learns = True
     while (
         found[-1].ram > ram
         and len(found) < _ATTEMPTS
@@ -87,7 +90,12 @@ def fit(attempt: Callable[[Cuts], Attempt[_Result]], ram: int) -> Attempt[_Resul
         if not too_few < target < enough:
             target = (too_few + enough) // 2
         cuts = _cuts(outlines, target)
-        if cuts is None:
+        if cuts is None and learns:
+            # That was too much of a lesson. From now on, aim at less than what is needed.
+            learns = False
+            for outline in outlines.values():
+                outline.forget()
+        elif cuts is None:
             too_few = target
         elif (key := tuple(sorted(cuts.items()))) in tried:
             enough = target
@@ -95,7 +103,10 @@ def fit(attempt: Callable[[Cuts], Attempt[_Result]], ram: int) -> Attempt[_Resul
             tried.add(key)
             found.append(attempt(cuts))
             _LOG.info("%d bytes with %s", found[-1].ram, cuts)
-            _learn(outlines, cuts, found[-1].ram - found[0].other)
+            if learns:
+                _learn(outlines, cuts, found[-1].ram - found[0].other)
+            else:
+                enough, target = target, int(target * _LESS)
     if found[-1].ram <= ram:
         return found[-1]
     raise _refusal(found, ram)

@@ -152,6 +152,10 @@ class Outline:
         factor = size / self._estimates[first, last, rows]
         self._factors[first, last] = max(factor, self._factors.get((first, last), 1.0))
 
+    def forget(self) -> None:
+        """Forgets what was learned."""
+        self._factors.clear()
+
     def _bytes_in_strips(self, first: int, last: int, rows: int) -> int:
         stretch = self.stretch(first, last)
         assert stretch is not None
