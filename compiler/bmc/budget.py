@@ -37,7 +37,8 @@ class Attempt(Generic[_Result]):
     Attributes:
       result: the outcome.
       arena: bytes of its arena.
-      other: bytes of RAM that cuts do not change: state, and the most scratch memory of a kernel on the stack.
+      other: bytes of RAM that cuts do not change: state.
+      scratch: the most scratch memory of a kernel, on the stack of each hart.
       peak: the tensors that are alive when most of the arena is in use, as a sentence has them.
       outlines: by function, what strips may be of.
     """
@@ -45,12 +46,13 @@ class Attempt(Generic[_Result]):
     result: _Result
     arena: int
     other: int
+    scratch: int
     peak: str
     outlines: Mapping[str, Outline]
 
     @property
     def ram(self) -> int:
-        return self.arena + self.other
+        return self.arena + self.other + self.scratch
 
 
 def measured(result: _Result, plan: Plan, context: Context) -> Attempt[_Result]:
@@ -59,23 +61,33 @@ def measured(result: _Result, plan: Plan, context: Context) -> Attempt[_Result]:
     return Attempt(
         result,
         plan.arena_bytes,
-        plan.state_bytes + scratch * context.harts,
+        plan.state_bytes,
+        scratch * context.harts,
         _peak(plan),
         context.outlines,
     )
 
 
-def fit(attempt: Callable[[Cuts], Attempt[_Result]], ram: int) -> Attempt[_Result]:
+def fit(compile_: Callable[[Cuts, int | None], Attempt[_Result]], ram: int) -> Attempt[_Result]:
     """Returns the first attempt that fits, with the least work.
 
     Args:
-      attempt: compiles the model with cuts.
+      compile_: compiles the model with cuts, and with kernels that take so much scratch memory at most, if they can.
       ram: the bytes that it may need.
 
     Raises:
       BmcError: none does; names the least number that was found, and others.
     """
-    found = [attempt({})]
+    found: list[Attempt[_Result]] = []
+
+    def attempt(cuts: Cuts) -> None:
+        found.append(compile_(cuts, None))
+        left = ram - found[-1].arena - found[-1].other
+        if 0 <= left < found[-1].scratch:
+            found.append(compile_(cuts, left))
+        _LOG.info("%d bytes with %s", found[-1].ram, cuts)
+
+    attempt({})
     outlines = found[0].outlines
     tried: set[object] = {()}
     # There are cuts for the one target, and none for the other.
@@ -101,10 +113,9 @@ def fit(attempt: Callable[[Cuts], Attempt[_Result]], ram: int) -> Attempt[_Resul
             enough = target
         else:
             tried.add(key)
-            found.append(attempt(cuts))
-            _LOG.info("%d bytes with %s", found[-1].ram, cuts)
+            attempt(cuts)
             if learns:
-                _learn(outlines, cuts, found[-1].ram - found[0].other)
+                _learn(outlines, cuts, found[-1].ram - found[-1].other)
             else:
                 enough, target = target, int(target * _LESS)
     if found[-1].ram <= ram:

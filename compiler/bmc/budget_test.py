@@ -12,15 +12,17 @@ from bmc.errors import BmcError
 
 
 class FitTest(unittest.TestCase):
-    def attempt(self, cuts: Cuts) -> Attempt[Cuts]:
-        """A compiler whose arenas are 10 % above what the outline estimates, and that uses 100 bytes beside them."""
+    def attempt(self, cuts: Cuts, scratch: int | None = None) -> Attempt[Cuts]:
+        """A compiler that needs 10 % more than the outline estimates; kernels take 100 bytes of scratch, or 20."""
         self.attempts.append(cuts)
         outline = network(16, 64, 8)
         sizes = [outline.bytes_alive(n) for n in range(len(outline.stages))]
         arena = max(sizes)
         for cut in cuts.get("main", ()):
             arena = outline.bytes_in_strips(cut.first, cut.last, cut.rows)
-        return Attempt(cuts, arena * 11 // 10, 100, "'conv 1'", {"main": outline})
+        return Attempt(
+            cuts, arena * 11 // 10, 0, 100 if scratch is None else 20, "'conv 1'", {"main": outline}
+        )
 
     def setUp(self) -> None:
         self.attempts: list[Cuts] = []
@@ -28,6 +30,11 @@ class FitTest(unittest.TestCase):
     def test_nothing_is_cut_for_nothing(self) -> None:
         self.assertEqual(budget.fit(self.attempt, 100_000).result, {})
         self.assertEqual(self.attempts, [{}])
+
+    def test_kernels_with_less_scratch_come_before_cuts(self) -> None:
+        whole = self.attempt({}).arena
+        found = budget.fit(self.attempt, whole + 50)
+        self.assertEqual((found.result, found.scratch), ({}, 20))
 
     def test_an_estimate_that_is_too_low_is_mended(self) -> None:
         for ram in (60_000, 30_000, 21_000):

@@ -243,7 +243,9 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
         )
     exact_halves = weights.exact_halves(optimized.archive) if options.stored_weights else None
 
-    def compile_with(decisions: Decisions, cuts: budget.Cuts) -> tuple[Lowered, Context]:
+    def compile_with(
+        decisions: Decisions, cuts: budget.Cuts, scratch: int | None = None
+    ) -> tuple[Lowered, Context]:
         context = Context(
             options.target,
             model.int8,
@@ -258,11 +260,12 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             core=options.core,
             has_budget=options.ram is not None,
             cuts=cuts,
+            scratch=scratch,
         )
         return _lower(model, options, work, optimized, context), context
 
-    def attempt(cuts: budget.Cuts) -> budget.Attempt[Lowered]:
-        lowered, context = decided(lambda decisions: compile_with(decisions, cuts))
+    def attempt(cuts: budget.Cuts, scratch: int | None) -> budget.Attempt[Lowered]:
+        lowered, context = decided(lambda decisions: compile_with(decisions, cuts, scratch))
         _, plan = _plan(model, options, lowered)
         return budget.measured(lowered, plan, context)
 

@@ -89,6 +89,7 @@ class Context:
       core: the core whose cycles decide between kernels, None for a blend.
       has_budget: whether the model must fit into a number of bytes.
       cuts: by function, what is computed in strips for that.
+      scratch: how much scratch memory a kernel should take at most, None for as much as it likes.
       outlines: by function, what strips may be of; set by `strips`.
       configs: the lowering configurations; set by `lowering_configs` and `own_kernels`.
       taken: the dispatch functions that kernel libraries take; set by `kernel_libraries`.
@@ -114,6 +115,7 @@ class Context:
     core: Core | None = None
     has_budget: bool = False
     cuts: Mapping[str, tuple[Cut, ...]] = field(default_factory=dict)
+    scratch: int | None = None
     outlines: dict[str, Outline] = field(default_factory=dict)
     configs: tuple[Config, ...] = ()
     taken: dict[str, Taken] = field(default_factory=dict)

@@ -8,6 +8,7 @@ made it: its bindings, its entry in the table of kernels, and its place in their
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 from dataclasses import dataclass, replace
@@ -154,9 +155,15 @@ class _Found:
     operands: tuple[Any, ...]
     target: Target
     core: Core | None
+    scratch: int | None = None
 
     def write(self, choice: Choice) -> Kernel:
-        return self.write_piece(self.problem, choice)
+        kernel = self.write_piece(self.problem, choice)
+        if choice == DEFAULT and self.scratch is not None and kernel.scratch > self.scratch:
+            with contextlib.suppress(Unsupported):
+                other = self.write_piece(self.problem, replace(choice, widens=False))
+                return min(kernel, other, key=lambda each: each.scratch)
+        return kernel
 
     def write_piece(self, piece: Problem, choice: Choice) -> Kernel:
         return write(piece, self.target.vlen_bits, self.target.xlen, choice, self.core)
@@ -211,7 +218,7 @@ def _allowed(problem: Problem, operands: tuple[Any, ...], context: Context) -> _
         raise Unsupported(f"{min(missing)} on an instruction set without it")
     if isinstance(problem, Product) and not context.target.multiplies_bf16:
         problem = replace(problem, extends=True)
-    return _Found(problem, operands, context.target, context.core)
+    return _Found(problem, operands, context.target, context.core, context.scratch)
 
 
 def _proposals(function: ir_util.Op, context: Context) -> tuple[Proposal, ...]:
