@@ -19,14 +19,16 @@ _Result = TypeVar("_Result")
 
 Cuts = Mapping[str, tuple[Cut, ...]]
 
-# How often a model is compiled at most, and the steps of the targets that are tried.
+# How many cuts a search tries at most, and the steps of its targets.
 _ATTEMPTS = 10
 _STEPS = 50
+# Parts of the least number that was found, for which others are looked for.
+_PARTS = (0.95, 0.9, 0.85, 0.8)
 # The next target, if less was needed than this one.
 _LESS = 0.9
 # Estimates that differ by less may be wrong about which one is larger.
 _ALIKE = 0.9
-# Tensors that an error names.
+# Tensors, and numbers, that an error names at most.
 _NAMED = 4
 
 
@@ -69,7 +71,7 @@ def measured(result: _Result, plan: Plan, context: Context) -> Attempt[_Result]:
 
 
 def fit(compile_: Callable[[Cuts, int | None], Attempt[_Result]], ram: int) -> Attempt[_Result]:
-    """Returns the first attempt that fits, with the least work.
+    """Returns an attempt that fits, with little more work than needed.
 
     Args:
       compile_: compiles the model with cuts, and with kernels that take so much scratch memory at most, if they can.
@@ -78,26 +80,58 @@ def fit(compile_: Callable[[Cuts, int | None], Attempt[_Result]], ram: int) -> A
     Raises:
       BmcError: none does; names the least number that was found, and others.
     """
-    found: list[Attempt[_Result]] = []
+    attempts = _Attempts(compile_)
+    if (found := _search(attempts, ram)) is not None:
+        return found
+    # What one search does not find, one for another number may.
+    while any(_search(attempts, int(attempts.least.ram * part)) for part in _PARTS):
+        pass
+    raise _refusal(attempts, ram)
 
-    def attempt(cuts: Cuts) -> None:
-        found.append(compile_(cuts, None))
-        left = ram - found[-1].arena - found[-1].other
-        if 0 <= left < found[-1].scratch:
-            found.append(compile_(cuts, left))
-        _LOG.info("%d bytes with %s", found[-1].ram, cuts)
 
-    attempt({})
-    outlines = found[0].outlines
+class _Attempts(Generic[_Result]):
+    """What was compiled, each with its cuts and its limit of scratch memory."""
+
+    def __init__(self, compile_: Callable[[Cuts, int | None], Attempt[_Result]]) -> None:
+        self._compile = compile_
+        self._made: dict[object, Attempt[_Result]] = {}
+
+    def best(self, cuts: Cuts, ram: int) -> Attempt[_Result]:
+        """Returns an attempt with these cuts, with less scratch memory if that makes it fit."""
+        attempt = self._attempt(cuts, None)
+        left = ram - attempt.arena - attempt.other
+        return self._attempt(cuts, left) if 0 <= left < attempt.scratch else attempt
+
+    def _attempt(self, cuts: Cuts, scratch: int | None) -> Attempt[_Result]:
+        key = tuple(sorted(cuts.items())), scratch
+        if key not in self._made:
+            self._made[key] = self._compile(cuts, scratch)
+            _LOG.info("%d bytes with %s", self._made[key].ram, cuts)
+        return self._made[key]
+
+    @property
+    def least(self) -> Attempt[_Result]:
+        return min(self._made.values(), key=lambda each: each.ram)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Returns what the attempts need, from little to much."""
+        return sorted({each.ram for each in self._made.values()})
+
+
+def _search(attempts: _Attempts[_Result], ram: int) -> Attempt[_Result] | None:
+    """Returns the first attempt that fits, None if none of a few does."""
+    found = attempts.best({}, ram)
+    outlines = found.outlines
+    for outline in outlines.values():
+        outline.forget()
     tried: set[object] = {()}
     # There are cuts for the one target, and none for the other.
-    enough, too_few = found[0].arena, 0
-    target = ram - found[0].other
+    enough, too_few = found.arena, 0
+    target = ram - found.other
     learns = True
     while (
-        found[-1].ram > ram
-        and len(found) < _ATTEMPTS
-        and enough - too_few > max(enough // _STEPS, 1)
+        found.ram > ram and len(tried) < _ATTEMPTS and enough - too_few > max(enough // _STEPS, 1)
     ):
         if not too_few < target < enough:
             target = (too_few + enough) // 2
@@ -113,14 +147,12 @@ def fit(compile_: Callable[[Cuts, int | None], Attempt[_Result]], ram: int) -> A
             enough = target
         else:
             tried.add(key)
-            attempt(cuts)
+            found = attempts.best(cuts, ram)
             if learns:
-                _learn(outlines, cuts, found[-1].ram - found[-1].other)
+                _learn(outlines, cuts, found.ram - found.other)
             else:
                 enough, target = target, int(target * _LESS)
-    if found[-1].ram <= ram:
-        return found[-1]
-    raise _refusal(found, ram)
+    return found if found.ram <= ram else None
 
 
 def _learn(outlines: Mapping[str, Outline], cuts: Cuts, size: int) -> None:
@@ -142,9 +174,9 @@ def _cuts(outlines: Mapping[str, Outline], target: int) -> Cuts | None:
     return None if None in cuts.values() else {name: c for name, c in cuts.items() if c}
 
 
-def _refusal(found: list[Attempt[_Result]], ram: int) -> BmcError:
-    least = min(found, key=lambda each: each.ram)
-    numbers = ", ".join(f"{number:,}" for number in sorted({each.ram for each in found}))
+def _refusal(attempts: _Attempts[_Result], ram: int) -> BmcError:
+    least = attempts.least
+    numbers = ", ".join(f"{size:,}" for size in attempts.sizes[:_NAMED])
     return BmcError(
         "too-little-ram",
         f"the model does not fit into {ram:,} bytes of RAM: the least that was found is {least.ram:,},"
