@@ -39,7 +39,7 @@ class Attempt(Generic[_Result]):
     Attributes:
       result: the outcome.
       arena: bytes of its arena.
-      other: bytes of RAM that cuts do not change: state.
+      state: bytes of its state.
       scratch: the most scratch memory of a kernel, on the stack of each hart.
       peak: the tensors that are alive when most of the arena is in use, as a sentence has them.
       outlines: by function, what strips may be of.
@@ -47,14 +47,14 @@ class Attempt(Generic[_Result]):
 
     result: _Result
     arena: int
-    other: int
+    state: int
     scratch: int
     peak: str
     outlines: Mapping[str, Outline]
 
     @property
     def ram(self) -> int:
-        return self.arena + self.other + self.scratch
+        return self.arena + self.state + self.scratch
 
 
 def measured(result: _Result, plan: Plan, context: Context) -> Attempt[_Result]:
@@ -99,7 +99,7 @@ class _Attempts(Generic[_Result]):
     def best(self, cuts: Cuts, ram: int) -> Attempt[_Result]:
         """Returns an attempt with these cuts, with less scratch memory if that makes it fit."""
         attempt = self._attempt(cuts, None)
-        left = ram - attempt.arena - attempt.other
+        left = ram - attempt.arena - attempt.state
         return self._attempt(cuts, left) if 0 <= left < attempt.scratch else attempt
 
     def _attempt(self, cuts: Cuts, scratch: int | None) -> Attempt[_Result]:
@@ -128,7 +128,7 @@ def _search(attempts: _Attempts[_Result], ram: int) -> Attempt[_Result] | None:
     tried: set[object] = {()}
     # There are cuts for the one target, and none for the other.
     enough, too_few = found.arena, 0
-    target = ram - found.other
+    target = ram - found.state
     learns = True
     while (
         found.ram > ram and len(tried) < _ATTEMPTS and enough - too_few > max(enough // _STEPS, 1)
@@ -149,7 +149,7 @@ def _search(attempts: _Attempts[_Result], ram: int) -> Attempt[_Result] | None:
             tried.add(key)
             found = attempts.best(cuts, ram)
             if learns:
-                _learn(outlines, cuts, found.ram - found.other)
+                _learn(outlines, cuts, found.ram - found.state)
             else:
                 enough, target = target, int(target * _LESS)
     return found if found.ram <= ram else None

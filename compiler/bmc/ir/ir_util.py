@@ -132,6 +132,11 @@ def float_constant(value: Value) -> float | None:
     return float(number.value) if isinstance(number, ir.FloatAttr) else None
 
 
+def reduces(op: Op) -> bool:
+    """Whether a linalg.generic has a loop over elements that become one."""
+    return any("reduction" in str(kind) for kind in op.attributes["iterator_types"])
+
+
 def place(ops: list[Op]) -> str:
     """Returns where the model's source made `ops`, such as "model.py:12"; "" if unknown.
 

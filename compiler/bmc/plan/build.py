@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -30,6 +29,7 @@ from bmc.plan import (
     check,
     contents,
     order,
+    pieces,
     placement,
     signatures,
     tables,
@@ -229,26 +229,16 @@ def _in_parts(entry: HostFunction, blocks: list[placement.Block]) -> list[placem
     """Returns the blocks with parts that are alive only from the first command that uses them to the last."""
     storages = [view.span.storage for view in entry.inputs]
     storages += [Storage(StorageKind.SLAB, i, slab.length) for i, slab in enumerate(entry.slabs)]
-    numbers = {storage: number for number, storage in enumerate(storages)}
     returned = {view.span.storage for view in entry.outputs}
-    uses: dict[int, list[tuple[int, int, int]]] = {}
-    for position, command in enumerate(entry.commands):
-        for span in command.spans:
-            if span.storage in numbers:
-                number = numbers[span.storage]
-                use = (span.start, span.start + span.length, position)
-                uses.setdefault(number, []).append(use)
+    uses = pieces.uses(entry.commands)
     found = []
-    for number, block in enumerate(blocks):
-        begins_early = number < len(entry.inputs)
-        used = [] if storages[number] in returned else uses.get(number, [])
-        cuts = sorted({place for start, end, _ in used for place in (start, end)})
+    for number, (storage, block) in enumerate(zip(storages, blocks, strict=True)):
+        used = [] if storage in returned else uses.get(storage, [])
         parts: list[placement.Part] = []
-        for start, end in itertools.pairwise(cuts):
-            times = [at for low, high, at in used if low < end and start < high]
-            if not times:
-                continue
-            first, until = 0 if begins_early else min(times), max(times) + 1
+        for start, end, positions in pieces.cut(used):
+            # An input is alive from the beginning.
+            first = 0 if number < len(entry.inputs) else min(positions)
+            until = max(positions) + 1
             if parts and (parts[-1].end, parts[-1].first, parts[-1].until) == (start, first, until):
                 start = parts.pop().start
             parts.append(placement.Part(start, end, first, until))

@@ -12,12 +12,12 @@ alternative: if it ran later, what runs before it would need as many bytes or mo
 from __future__ import annotations
 
 import heapq
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from bmc.host.program import HalCommand, HostFunction, Span, Storage, StorageKind
-from bmc.plan import tables
+from bmc.plan import pieces, tables
+from bmc.plan.pieces import Use
 from bmc.plan.tables import Access
 
 # How many states the search goes on from. A count, and not a time, so that the result is the same on every machine.
@@ -67,10 +67,10 @@ def reorder(entry: HostFunction, accesses: Accesses, *, in_parts: bool = False) 
     order = search(_graph(entry, accesses, in_parts))
     commands = tuple(entry.commands[number] for number in order)
     slabs = list(entry.slabs)
-    for storage, positions in _uses(commands).items():
+    for storage, used in pieces.uses(commands).items():
         if storage.kind is StorageKind.SLAB:
             slabs[storage.index] = replace(
-                slabs[storage.index], first=positions[0], end=positions[-1] + 1
+                slabs[storage.index], first=used[0].position, end=used[-1].position + 1
             )
     return replace(entry, commands=commands, slabs=tuple(slabs))
 
@@ -79,39 +79,21 @@ def _graph(entry: HostFunction, accesses: Accesses, in_parts: bool) -> Graph:
     """Returns what the search knows of an entry, which is as in `reorder`."""
     returned = {view.span.storage for view in entry.outputs}
     found: list[Tensor] = []
-    for storage, spans in _spans(entry.commands).items():
+    for storage, used in pieces.uses(entry.commands).items():
         if storage.kind not in (StorageKind.INPUT, StorageKind.SLAB):
             continue
-        is_input = storage.kind is StorageKind.INPUT
+        lengths: dict[int, int] = {}
         if storage in returned or not in_parts:
-            spans = [(0, storage.length, position) for _, _, position in spans]
-        for users, length in _pieces(spans).items():
-            found.append(Tensor(tables.align(length), users, is_input, storage in returned))
+            used = [Use(0, storage.length, use.position) for use in used]
+        for start, end, positions in pieces.cut(used):
+            bits = sum(1 << position for position in set(positions))
+            lengths[bits] = lengths.get(bits, 0) + end - start
+        is_input = storage.kind is StorageKind.INPUT
+        found += [
+            Tensor(tables.align(length), bits, is_input, storage in returned)
+            for bits, length in lengths.items()
+        ]
     return Graph(before=_before(entry.commands, accesses), tensors=tuple(found))
-
-
-def _pieces(spans: list[tuple[int, int, int]]) -> dict[int, int]:
-    """Returns how many bytes of a storage are used by the same commands, whose bits are the key."""
-    cuts = sorted({place for start, end, _ in spans for place in (start, end)})
-    found: dict[int, int] = {}
-    for start, end in itertools.pairwise(cuts):
-        users = 0
-        for low, high, position in spans:
-            if low < end and start < high:
-                users |= 1 << position
-        if users:
-            found[users] = found.get(users, 0) + end - start
-    return found
-
-
-def _spans(commands: Sequence[HalCommand]) -> dict[Storage, list[tuple[int, int, int]]]:
-    """Returns which bytes of each storage commands use: where they begin and end, and the command's position."""
-    found: dict[Storage, list[tuple[int, int, int]]] = {}
-    for position, command in enumerate(commands):
-        for span in command.spans:
-            use = (span.start, span.start + span.length, position)
-            found.setdefault(span.storage, []).append(use)
-    return found
 
 
 def _before(commands: Sequence[HalCommand], accesses: Accesses) -> tuple[int, ...]:
@@ -129,15 +111,6 @@ def _before(commands: Sequence[HalCommand], accesses: Accesses) -> tuple[int, ..
         for span, access in spans:
             touched.setdefault(span.storage, []).append((number, span, access))
     return tuple(before)
-
-
-def _uses(commands: Sequence[HalCommand]) -> dict[Storage, list[int]]:
-    """Returns the positions of the commands that use each storage."""
-    uses: dict[Storage, list[int]] = {}
-    for position, command in enumerate(commands):
-        for span in command.spans:
-            uses.setdefault(span.storage, []).append(position)
-    return uses
 
 
 def peak(graph: Graph, order: Sequence[int]) -> int:

@@ -58,13 +58,7 @@ def place(blocks: Sequence[Block]) -> Placement:
     """Returns aligned places for blocks, apart in memory if they are alive at the same time."""
     lengths = [tables.align(block.length) for block in blocks]
     rivals = [
-        {
-            i: taken
-            for i, other in enumerate(blocks)
-            if other.first < block.end
-            and block.first < other.end
-            and (taken := _taken(block, other))
-        }
+        {i: taken for i, other in enumerate(blocks) if (taken := _taken(block, other))}
         for block in blocks
     ]
     least = least_size(blocks)

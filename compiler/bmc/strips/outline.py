@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,10 +13,11 @@ from bmc.strips.segment import Image, Segment, Window
 class Kind(enum.Enum):
     """What matters of an operation.
 
-    A SUM adds up several elements, so it is a kernel, with what is elementwise around it. A FILLER makes the same
-    rows again and again. What is ELEMENTWISE reads the row that it computes.
+    An INPUT is given by the caller. A SUM adds up several elements, so it is a kernel, with what is elementwise around
+    it. A FILLER makes the same rows again and again. What is ELEMENTWISE reads the row that it computes.
     """
 
+    INPUT = enum.auto()
     SUM = enum.auto()
     ELEMENTWISE = enum.auto()
     FILLER = enum.auto()
@@ -33,7 +35,6 @@ class Op:
       reads: the operations whose results are its operands, and by which window; None for a tensor that is read whole.
       is_apart: whether each row of the result can be computed apart from the others.
       moves: whether the result depends on an input.
-      name: the layer of the model that it belongs to, "" if unknown.
     """
 
     kind: Kind
@@ -42,7 +43,6 @@ class Op:
     reads: tuple[tuple[int, Window | None], ...]
     is_apart: bool
     moves: bool
-    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -172,6 +172,9 @@ class Outline:
         held: dict[int, int] = {}
         most = 0
         strips = stretch.segment.strips(rows)
+        if not all(map(stretch.segment.has_rows, strips)):
+            # No tensor is without rows, so there are no such strips.
+            return sys.maxsize
         for place, strip in enumerate(strips):
             left = 1 - place / len(strips)
             outside = sum(
@@ -199,7 +202,7 @@ class Outline:
         if not op.moves or not op.rows:
             return False
         readers = [self.ops[n] for n in self._readers[number]]
-        if op.kind is Kind.OTHER and not op.reads:
+        if op.kind is Kind.INPUT:
             return True
         if op.kind not in (Kind.SUM, Kind.ELEMENTWISE) or self._is_widening(op):
             return False

@@ -112,6 +112,14 @@ class Segment:
             kept_from = self._next(done)
         return found
 
+    def has_rows(self, strip: Strip) -> bool:
+        """Whether all that a strip computes is made of rows, and nothing of what is outside of an image alone."""
+        return all(
+            window.rows(Rows(part.fresh, part.rows.end), self._count(source))
+            for number, part in strip.items()
+            for source, window in self.images[number].reads
+        )
+
     def _count(self, number: int) -> int:
         return self.outside[-number - 1] if number < 0 else self.images[number].rows
 

@@ -92,6 +92,14 @@ class SegmentTest(unittest.TestCase):
             images = [replace(image, returned=n not in read) for n, image in enumerate(images)]
             self.check(Segment(tuple(images), (24,), 0), chance.randint(1, 12))
 
+    def test_a_row_of_nothing_but_padding(self) -> None:
+        # One pixel high windows on an image with two rows of padding, beside a chain that is behind.
+        alone = Image(20, ((-1, Window(1, 1, -2)),))
+        chained = Image(20, ((0, Window(1, 5, -4)), (1, _SAME)), returned=True)
+        segment = Segment((convolution(-1, 16), alone, chained), (16,), 0)
+        self.assertTrue(all(map(segment.has_rows, segment.strips(8))))
+        self.assertFalse(all(map(segment.has_rows, segment.strips(1))))
+
     def test_the_check_notices_a_row_too_few(self) -> None:
         class Forgetful(Segment):
             """Keeps a row less of the first image than the next strip reads."""

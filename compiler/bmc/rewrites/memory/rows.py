@@ -6,7 +6,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util, names, permute
+from bmc.ir import contraction, ir_util, names, permute
 from bmc.strips.segment import Window
 
 _SAME = Window()
@@ -91,21 +91,8 @@ def _sizes(op: ir_util.Op, maps: list[Any]) -> dict[int, int]:
     return sizes
 
 
-def _terms(expression: Any) -> dict[int, int] | None:
-    """Returns by how much each loop moves a place, None if that is no sum of multiples."""
-    if isinstance(expression, ir.AffineDimExpr):
-        return {ir.AffineDimExpr(expression).position: 1}
-    if isinstance(expression, ir.AffineConstantExpr):
-        return {} if ir.AffineConstantExpr(expression).value == 0 else None
-    if isinstance(expression, ir.AffineMulExpr):
-        both = ir.AffineMulExpr(expression)
-        if isinstance(both.lhs, ir.AffineDimExpr) and isinstance(both.rhs, ir.AffineConstantExpr):
-            return {ir.AffineDimExpr(both.lhs).position: ir.AffineConstantExpr(both.rhs).value}
-        return None
-    if isinstance(expression, ir.AffineAddExpr):
-        both = ir.AffineAddExpr(expression)
-        left, right = _terms(both.lhs), _terms(both.rhs)
-        if left is None or right is None or set(left) & set(right):
-            return None
-        return left | right
-    return None
+def _terms(index: Any) -> dict[int, int] | None:
+    """Returns by how much each loop moves an index, None if that is no sum of multiples."""
+    if isinstance(index, ir.AffineConstantExpr) and ir.AffineConstantExpr(index).value == 0:
+        return {}
+    return contraction.terms(index)

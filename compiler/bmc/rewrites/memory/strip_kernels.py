@@ -13,7 +13,6 @@ from iree.compiler import ir
 from bmc.ir import ir_util, names, permute
 from bmc.rewrites.context import Context
 from bmc.rewrites.layout import images
-from bmc.rewrites.memory.strips import is_sum
 
 _GROUPED = (
     names.GENERIC,
@@ -106,7 +105,7 @@ def _sum_behind(value: Any, known: dict[Any, ir_util.Op | None]) -> ir_util.Op |
     """Returns the last sum that an image is computed from, with nothing apart from it in between."""
     if value not in known:
         maker = ir_util.defined_by(value, names.GENERIC)
-        found = [maker] if maker is None or is_sum(maker) else []
+        found = [maker] if maker is None or ir_util.reduces(maker) else []
         for operand in maker.operands if maker is not None and not found else ():
             found.append(_sum_behind(operand, known))
         known[value] = next((each for each in reversed(found) if each is not None), None)

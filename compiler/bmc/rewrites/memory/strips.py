@@ -97,24 +97,17 @@ def _outline(ops: list[ir_util.Op]) -> Outline:
         moves = op.name == _IMPORT or any(found[source].moves for source, _ in reads)
         kind = op.results[0].type if len(op.results) == 1 else None
         count = size = 0
-        is_seen = op.name != _IMPORT or is_input
-        if (
-            is_seen
-            and isinstance(kind, ir.RankedTensorType)
-            and kind.has_static_shape
-            and kind.rank
-        ):
+        if isinstance(kind, ir.RankedTensorType) and kind.has_static_shape and kind.rank:
             count = kind.shape[0]
             size = ir_util.tensor_bytes(kind) // max(count, 1)
         found.append(
             Op(
-                Kind.OTHER if is_input else _kind(op, moves),
+                Kind.INPUT if is_input else _kind(op, moves),
                 count,
                 size,
-                () if is_input else tuple(reads),
+                tuple(reads),
                 windows is not None,
                 moves,
-                ir_util.layer(op),
             )
         )
     return Outline(found)
@@ -135,14 +128,9 @@ def _kind(op: ir_util.Op, moves: bool) -> Kind:
         return Kind.FILLER
     if op.name != names.GENERIC:
         return Kind.OTHER
-    if is_sum(op):
+    if ir_util.reduces(op):
         return Kind.SUM
     return Kind.ELEMENTWISE if moves else Kind.FILLER
-
-
-def is_sum(op: ir_util.Op) -> bool:
-    """Whether an operation adds up several elements."""
-    return op.name == names.GENERIC and "reduction" in str(op.attributes["iterator_types"])
 
 
 class _Cutter:

@@ -96,7 +96,7 @@ def _generic(op: ir_util.Op) -> None:
     operations = {each.name for each in ir_util.walk(op)}
     if len(op.results) != 1 or not _is_wide(op.results[0].type):
         _widen(op)
-    elif _reduces(op):
+    elif ir_util.reduces(op):
         if not wide and operations <= {*_EXTREMA, names.YIELD}:
             _make_half(op, [len(op.operands) - 1])
         else:
@@ -119,15 +119,11 @@ def _read(op: ir_util.Op) -> list[Any]:
     return [*list(op.operands)[:-1], *inner]
 
 
-def _reduces(op: ir_util.Op) -> bool:
-    return any("reduction" in str(kind) for kind in op.attributes["iterator_types"])
-
-
 def _is_only_summed(value: ir_util.Value) -> bool:
     """Whether only sums read a tensor, which IREE computes where it is summed."""
     readers = [op for op, _ in ir_util.uses(value)]
     return all(
-        op.name == names.GENERIC and _reduces(op) and not contraction.accumulator(op)
+        op.name == names.GENERIC and ir_util.reduces(op) and not contraction.accumulator(op)
         for op in readers
     )
 
