@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from bmc.errors import BmcError
 from bmc.plan.tables import Command, Entry, Plan
-from bmc.rewrites.context import Context
+from bmc.rewrites.context import Config, Context
 from bmc.strips import search
 from bmc.strips.outline import Outline
 from bmc.strips.search import Cut
@@ -30,6 +30,18 @@ _LESS = 0.9
 _ALIKE = 0.9
 # Tensors, and numbers, that an error names at most.
 _NAMED = 4
+
+
+class TooLittleRam(BmcError):
+    """A model does not fit into a number of bytes.
+
+    Attributes:
+      sizes: what attempts need, from little to much; the first is the least number that was found.
+    """
+
+    def __init__(self, message: str, hint: str, sizes: tuple[int, ...]) -> None:
+        super().__init__("too-little-ram", message, hint=hint)
+        self.sizes = sizes
 
 
 @dataclass(frozen=True)
@@ -59,15 +71,19 @@ class Attempt(Generic[_Result]):
 
 def measured(result: _Result, plan: Plan, context: Context) -> Attempt[_Result]:
     """Returns what a compiled model needs."""
-    scratch = max((each.kernel.scratch for each in context.configs if each.kernel), default=0)
     return Attempt(
         result,
         plan.arena_bytes,
         plan.state_bytes,
-        scratch * context.harts,
+        scratch_bytes(context.configs, context.harts),
         _peak(plan),
         context.outlines,
     )
+
+
+def scratch_bytes(configs: Iterable[Config], harts: int) -> int:
+    """Returns the most scratch memory of one of bmc's own kernels, on the stacks of so many harts."""
+    return harts * max((each.kernel.scratch for each in configs if each.kernel), default=0)
 
 
 def fit(compile_: Callable[[Cuts, int | None], Attempt[_Result]], ram: int) -> Attempt[_Result]:
@@ -78,15 +94,19 @@ def fit(compile_: Callable[[Cuts, int | None], Attempt[_Result]], ram: int) -> A
       ram: the bytes that it may need.
 
     Raises:
-      BmcError: none does; names the least number that was found, and others.
+      TooLittleRam: none does; names the least number that was found, and others.
     """
     attempts = _Attempts(compile_)
     if (found := _search(attempts, ram)) is not None:
         return found
     # What one search does not find, one for another number may.
-    while any(_search(attempts, int(attempts.least.ram * part)) for part in _PARTS):
+    while attempts.least.ram > ram and any(
+        _search(attempts, int(attempts.least.ram * part)) for part in _PARTS
+    ):
         pass
-    raise _refusal(attempts, ram)
+    if attempts.least.ram > ram:
+        raise _refusal(attempts, ram)
+    return attempts.largest_within(ram)
 
 
 class _Attempts(Generic[_Result]):
@@ -112,6 +132,10 @@ class _Attempts(Generic[_Result]):
     @property
     def least(self) -> Attempt[_Result]:
         return min(self._made.values(), key=lambda each: each.ram)
+
+    def largest_within(self, ram: int) -> Attempt[_Result]:
+        """Returns the attempt that needs most of so many bytes: the less, the more kernels run."""
+        return max((a for a in self._made.values() if a.ram <= ram), key=lambda each: each.ram)
 
     @property
     def sizes(self) -> list[int]:
@@ -174,14 +198,14 @@ def _cuts(outlines: Mapping[str, Outline], target: int) -> Cuts | None:
     return None if None in cuts.values() else {name: c for name, c in cuts.items() if c}
 
 
-def _refusal(attempts: _Attempts[_Result], ram: int) -> BmcError:
+def _refusal(attempts: _Attempts[_Result], ram: int) -> TooLittleRam:
     least = attempts.least
     numbers = ", ".join(f"{size:,}" for size in attempts.sizes[:_NAMED])
-    return BmcError(
-        "too-little-ram",
+    return TooLittleRam(
         f"the model does not fit into {ram:,} bytes of RAM: the least that was found is {least.ram:,},"
         f" {least.arena:,} of them for tensors, most of them for {least.peak}",
-        hint=f"give one of {numbers}: the smaller, the more kernels run",
+        f"give one of {numbers}: the smaller, the more kernels run",
+        tuple(attempts.sizes),
     )
 
 

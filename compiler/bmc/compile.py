@@ -118,6 +118,8 @@ class Lowered:
       int8: the result of plan/audit.py, None for a model that is not int8.
       flags: iree-compile's flags for the first step.
       calls: those of kernel libraries, by dispatch function.
+      code: the kernels, None for a model without any.
+      plan: the plan.
     """
 
     program: HostProgram
@@ -130,6 +132,8 @@ class Lowered:
     int8: dict[str, Any] | None
     flags: tuple[str, ...]
     calls: dict[str, LinkedCall]
+    code: Kernels | None
+    plan: Plan
 
 
 def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, Any]:
@@ -143,8 +147,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         model = replace(model, golden=model.golden.first(options.first_cases))
     with tempfile.TemporaryDirectory() as work:
         lowered = lower(model, options, Path(work))
-    packed = lowered.weights
-    code, plan = _plan(model, options, lowered)
+    packed, code, plan = lowered.weights, lowered.code, lowered.plan
     files = _emit(plan, model, code, packed, options.target, lowered.operands)
     # Written last, so that it is never beside the files of another model or of a part of one.
     (options.out / _REPORT).unlink(missing_ok=True)
@@ -158,6 +161,9 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         weights=packed,
         configs=lowered.configs,
         planes=lowered.planes,
+        ram_bytes=plan.arena_bytes
+        + plan.state_bytes
+        + budget.scratch_bytes(lowered.configs, options.harts),
         operands=lowered.operands,
         golden_bytes=len(files["golden.bin"]),
         liveness_bound_bytes=lowered.liveness_bound,
@@ -170,25 +176,6 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
     result: dict[str, Any] = records.encode(made)
     artifacts.write_json(options.out / _REPORT, result)
     return result
-
-
-def _plan(
-    model: ImportedModel, options: CompileOptions, lowered: Lowered
-) -> tuple[Kernels | None, Plan]:
-    executable = lowered.program.executable
-    code = kernels.load(executable, options.target) if executable else None
-    plan = build.plan(
-        options.name,
-        options.target,
-        model,
-        lowered.program,
-        code,
-        lowered.weights,
-        lowered.operands,
-        lowered.calls,
-        has_budget=options.ram is not None,
-    )
-    return code, plan
 
 
 def rewrite_until(model: ImportedModel, options: CompileOptions) -> Path:
@@ -266,8 +253,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
 
     def attempt(cuts: budget.Cuts, scratch: int | None) -> budget.Attempt[Lowered]:
         lowered, context = decided(lambda decisions: compile_with(decisions, cuts, scratch))
-        _, plan = _plan(model, options, lowered)
-        return budget.measured(lowered, plan, context)
+        return budget.measured(lowered, lowered.plan, context)
 
     if options.ram is None:
         return decided(lambda decisions: compile_with(decisions, {}))[0]
@@ -328,6 +314,8 @@ def _lower(
         int8 = audit.check(
             facts.products, packed.table.values(), options.float_parts, mixed=model.mixed
         )
+    executable = linked.program.executable
+    code = kernels.load(executable, options.target) if executable else None
     return Lowered(
         program=linked.program,
         weights=packed,
@@ -339,6 +327,18 @@ def _lower(
         int8=int8,
         flags=(*every, *optimized.flags),
         calls=linked.calls,
+        code=code,
+        plan=build.plan(
+            options.name,
+            options.target,
+            model,
+            linked.program,
+            code,
+            packed,
+            linked.operands,
+            linked.calls,
+            has_budget=options.ram is not None,
+        ),
     )
 
 

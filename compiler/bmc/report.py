@@ -6,7 +6,7 @@ A text beside a field says what it holds. The JSON Schema of reports is made of 
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-FORMAT_VERSION: Final = 5
+FORMAT_VERSION: Final = 6
 
 Sha256 = Annotated[str, ("pattern", "^[0-9a-f]{64}$")]
 Tiles = dict[str, tuple[int, ...]]
@@ -292,7 +292,7 @@ class Code:
 class Model:
     """The compiler's report of a model."""
 
-    format_version: Annotated[Literal[5], "Of this format."]
+    format_version: Annotated[Literal[6], "Of this format."]
     name: Annotated[str, "Of the model."]
     source: Annotated[str, "The file or factory it comes from."]
     frontend: Annotated[str, "What imported it."]
@@ -301,6 +301,11 @@ class Model:
     flash: Annotated[Flash, "Bytes of the model's own parts."]
     arena: Annotated[Arena, "The arena."]
     state_bytes: Annotated[int, "Kept from run to run."]
+    ram_bytes: Annotated[
+        int,
+        "What the model itself needs, which `ram` bounds: the arena, its state, and the most scratch memory of one of "
+        "bmc's own kernels, on the stack of each hart.",
+    ]
     macs: Annotated[dict[str, int], "Multiply-accumulates by entry point."]
     parameters: Annotated[int, "Numbers in the framework's weights."]
     entries: Annotated[tuple[Entry, ...], "The entry points."]

@@ -51,6 +51,7 @@ def report(
     weights: PackedWeights,
     configs: tuple[Config, ...],
     planes: int,
+    ram_bytes: int,
     operands: dict[str, Kernel],
     golden_bytes: int,
     liveness_bound_bytes: int,
@@ -64,6 +65,7 @@ def report(
 
     Args:
       planes: how many shapes of convolutions have planes as results.
+      ram_bytes: what the model needs.
       operands: what the bindings of each dispatch function hold.
       liveness_bound_bytes: least arena any schedule in this order could do with.
       macs: multiply-accumulates of every entry point.
@@ -95,6 +97,7 @@ def report(
             output_bytes=_bytes(result.outputs),
         ),
         state_bytes=result.state_bytes,
+        ram_bytes=ram_bytes,
         macs=macs,
         parameters=sum(math.prod(parameter.shape) for parameter in model.parameters),
         entries=tuple(map(_entry, result.entries)),

@@ -76,7 +76,7 @@ class Bench:
 
     @staticmethod
     def load(session: dict[str, Any], model: dict[str, Any], kit: Kit) -> Bench:
-        """Reads what bm_tune recorded, in this process's working folder."""
+        """Reads what bm_trials recorded, in this process's working folder."""
         return Bench(
             kit,
             Path(model["imported"]).absolute(),

@@ -22,7 +22,7 @@ from tools.report.tune.trial import Bench, Cost
 from tools.report.tune.variants import DEFAULT, Group
 from tools.run.kit import Kit
 
-# What bm_tune recorded is beside its program.
+# What bm_trials recorded is beside its program.
 _SESSION = Path(os.environ["TUNE"]).with_suffix(".json")
 
 

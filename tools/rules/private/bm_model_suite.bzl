@@ -12,7 +12,7 @@ load("//tools/rules/private:bm_library.bzl", "bm_library")
 load("//tools/rules/private:bm_measured.bzl", "bm_measured")
 load("//tools/rules/private:bm_runs_test.bzl", "bm_runs_test")
 load("//tools/rules/private:bm_sbom.bzl", "bm_sbom")
-load("//tools/rules/private:bm_tune.bzl", "tune")
+load("//tools/rules/private:bm_trials.bzl", "trials")
 load("//tools/rules/private:bm_validate.bzl", "validate")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
 load("//tools/rules/private:chosen_board.bzl", "by_chosen_board")
@@ -53,7 +53,8 @@ def bm_model_suite(
     each model, the baseline.
     `<name>.harts<N>` is an image for 2 or 4 harts, `<name>.harts<N>.report` and `.view` show what each of them does.
     `<name>.bench<VLEN>` has what `tools/bazel run //tools/report/bench` shows, and `<name>.cores` what it shows with `--cores`.
-    `<name>.tune` searches for faster kernels (`docs/how-to/tune-a-model.md`).
+    `<name>.tune` searches for faster kernels (`docs/how-to/tune-a-model.md`), and `<name>.memory` shows how much RAM the
+    models need at least, and what each step down costs (`docs/how-to/fit-into-ram.md`).
     `<name>.validate` compares the model with its framework on your own data, in QEMU or on a board;
     `<name>.spike.validate` and `<name>.host.validate` do so elsewhere, `<name>.probe.validate` on a board with a
     debug probe (`docs/how-to/validate.md`).
@@ -158,7 +159,7 @@ def bm_model_suite(
         tags = tags,
         **kwargs
     )
-    tune(
+    trials(
         name = name,
         isa = isa,
         models = models,

@@ -1,4 +1,4 @@
-"""bm_tune: `bazel run` searches for the fastest kernels of an image's models, on Spike."""
+"""bm_trials: `bazel run` compiles an image's models in other ways, and tries each of them on Spike."""
 
 load("//tools/rules:providers.bzl", "BmTunableInfo")
 load("//tools/rules/private:bm_link_kit.bzl", "bm_link_kit")
@@ -8,7 +8,7 @@ load("//tools/rules/private:transitions.bzl", "env_name")
 _SPIKE = Label("//boards/spike_rv64")
 
 def _model(target):
-    """Returns what tools/report/tune reads about a model."""
+    """Returns what tools/report/tune/trial.py reads about a model."""
     info = target[BmTunableInfo]
     return {
         "float_parts": info.float_parts,
@@ -22,7 +22,7 @@ def _model(target):
         "tuning": info.tuning.short_path if info.tuning else "",
     }
 
-def _bm_tune_impl(ctx):
+def _bm_trials_impl(ctx):
     infos = [target[BmTunableInfo] for target in ctx.attr.models]
     session = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(session, json.encode_indent({
@@ -40,12 +40,12 @@ def _bm_tune_impl(ctx):
     ])
     return [DefaultInfo(
         files = depset([session]),
-        **write_launcher(ctx, ctx.attr._tune, ["--session", session], files, runfiles)
+        **write_launcher(ctx, ctx.attr.program, ["--session", session], files, runfiles)
     )]
 
-bm_tune = rule(
-    implementation = _bm_tune_impl,
-    doc = "`bazel run` tries other kernels for every dispatch, and writes those that are faster into tuning.json.",
+bm_trials = rule(
+    implementation = _bm_trials_impl,
+    doc = "`bazel run` starts a program with what it needs to compile models in other ways and to run them.",
     attrs = {
         "kit": attr.label(
             doc = "A bm_link_kit with `profile`, with one environment, which counts every instruction.",
@@ -53,15 +53,20 @@ bm_tune = rule(
             mandatory = True,
         ),
         "models": attr.label_list(allow_empty = False, mandatory = True, providers = [BmTunableInfo]),
+        "program": attr.label(
+            doc = "What takes `--session`, a file that tools/report/tune/trial.py reads.",
+            executable = True,
+            cfg = "exec",
+            mandatory = True,
+        ),
         "_mca": attr.label(default = "//third_party/llvm:mca", executable = True, cfg = "exec"),
         "_objdump": attr.label(default = "//third_party/llvm:objdump", executable = True, cfg = "exec"),
-        "_tune": attr.label(default = "//tools/report/tune", executable = True, cfg = "exec"),
     },
     executable = True,
 )
 
-def tune(*, name, isa, models, tags, vlen, **kwargs):
-    """Makes `<name>.tune`.
+def trials(*, name, isa, models, tags, vlen, **kwargs):
+    """Makes `<name>.tune`, which searches for faster kernels, and `<name>.memory`, which looks for smaller arenas.
 
     Args:
       name: prefix of the targets.
@@ -73,16 +78,18 @@ def tune(*, name, isa, models, tags, vlen, **kwargs):
     """
     manual = dict(kwargs, tags = tags + ["manual"])
     bm_link_kit(
-        name = name + ".tune._kit",
+        name = name + "._trials_kit",
         board = _SPIKE,
         isa = isa,
         profile = True,
         run_envs = {_SPIKE.same_package_label(env_name(vlen, isa) + "_counted"): "spike"},
         **manual
     )
-    bm_tune(
-        name = name + ".tune",
-        kit = name + ".tune._kit",
-        models = models,
-        **manual
-    )
+    for program in ["memory", "tune"]:
+        bm_trials(
+            name = name + "." + program,
+            kit = name + "._trials_kit",
+            models = models,
+            program = Label("//tools/report/" + program),
+            **manual
+        )
