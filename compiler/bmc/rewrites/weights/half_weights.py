@@ -11,7 +11,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.errors import BmcError
-from bmc.ir import build, contraction, ir_util
+from bmc.ir import build, ir_util
 from bmc.rewrites.context import Context
 from bmc.rewrites.weights import product_weights
 
@@ -25,30 +25,29 @@ def apply(module: Any, context: Context) -> None:
       BmcError: there are none.
     """
     exact = context.exact_halves or frozenset()
-    globals_ = product_weights.loaded_once(module)
     found = [
         weight
-        for op in ir_util.walk(module.operation)
-        if contraction.read(op) is not None
-        and [str(value.type.element_type) for value in op.operands] == _F32
-        and contraction.shape(op) not in context.decisions.whole
-        for place in (0, 1)
-        if (weight := product_weights.find(op, place)) is not None
-        and weight.name in globals_
+        for weight in product_weights.find(module)
+        if all(
+            [str(value.type.element_type) for value in op.operands] == _F32
+            for op, _ in weight.products
+        )
+        and not weight.shapes & context.decisions.whole
         and weight.name in exact
     ]
     if not found:
         raise BmcError(
             "no-f16-weights",
             "none of the model's weights can be stored as f16: f16 must hold each of its numbers exactly, and a kernel"
-            " of bmc's own must read it in one product",
+            " of bmc's own must read it in products only",
             hint="leave out stored_weights",
         )
     for weight in found:
         context.halved |= {weight.name}
-        context.extended |= {weight.shape}
-        product_weights.retype(globals_[weight.name], weight, ir.F16Type.get())
-        _extend(weight.product.regions[0].blocks[0], weight.place)
+        context.extended |= weight.shapes
+        product_weights.retype(weight, ir.F16Type.get())
+        for op, place in weight.products:
+            _extend(op.regions[0].blocks[0], place)
 
 
 def _extend(body: Any, place: int) -> None:

@@ -16,6 +16,7 @@ from bmc.ir import contraction, ir_util
 from bmc.kernels.problem.product import FEWEST_LANES
 from bmc.rewrites.context import Context
 from bmc.rewrites.weights import product_weights
+from bmc.rewrites.weights.product_weights import ProductWeight
 
 _B = 1
 # A weight that fewer rows read stays in 8 bits: it saves less than a fifth of an instruction per byte of flash.
@@ -28,22 +29,24 @@ def apply(module: Any, context: Context) -> None:
     """Widens weights; records them and their products in `context`."""
     most = context.tuning.wide_weights
     left = _MOST_BYTES if most is None else most
-    globals_ = product_weights.loaded_once(module)
     found = [
         (rows, weight)
-        for op in ir_util.walk(module.operation)
-        if (rows := _rows(op)) >= _FEWEST_ROWS
-        and contraction.shape(op) not in context.decisions.narrow
-        and (weight := product_weights.find(op, _B)) is not None
-        and weight.name in globals_
+        for weight in product_weights.find(module)
+        if (rows := _rows_of(weight)) >= _FEWEST_ROWS
+        and not weight.shapes & context.decisions.narrow
     ]
     for _, weight in sorted(found, key=lambda each: -each[0]):
         if weight.size <= left:
             left -= weight.size
             context.widened |= {weight.name}
-            context.wide |= {weight.shape}
-            i16 = ir.IntegerType.get_signless(16)
-            product_weights.retype(globals_[weight.name], weight, i16)
+            context.wide |= weight.shapes
+            product_weights.retype(weight, ir.IntegerType.get_signless(16))
+
+
+def _rows_of(weight: ProductWeight) -> int:
+    """Returns how many rows read each number of a weight, 0 unless all products that read it are as _rows() says."""
+    rows = [_rows(op) if place == _B else 0 for op, place in weight.products]
+    return sum(rows) if all(rows) else 0
 
 
 def _rows(op: ir_util.Op) -> int:
