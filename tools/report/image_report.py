@@ -97,5 +97,25 @@ def check_room(board: dict[str, Any], models: Sequence[Model]) -> None:
         )
 
 
+def check_ram(image: Image, ram: int) -> None:
+    """Raises SizeError if an image takes more RAM than so many bytes: all that it declares, and its whole stack."""
+    excess = image.ram_bytes.total - ram
+    if excess <= 0:
+        return
+    parts = {name: size for name, size in vars(image.ram_bytes).items() if size and name != "total"}
+    listed = ", ".join(f"{name} {parts[name]:,}" for name in sorted(parts, key=lambda n: -parts[n]))
+    largest = max(image.models, key=lambda model: model.arena.bytes)
+    left = largest.arena.bytes + largest.state_bytes - excess
+    hint = (
+        f"give the bm_model of {largest.name} ram = {left}"
+        if left > 0
+        else f"even without {largest.name} it takes more: use a board with a smaller stack, or less of your own data"
+    )
+    raise SizeError(
+        f"the image for {image.board} takes {image.ram_bytes.total:,} bytes of RAM, {excess:,} more than its ram ="
+        f" {ram}: {listed}; {hint}"
+    )
+
+
 def _number(value: int | str) -> int:
     return value if isinstance(value, int) else int(value, 0)

@@ -171,6 +171,7 @@ def main(args: list[str]) -> int:
         "--expect", metavar="TEXT", help="fail unless they cannot fit and the reason contains TEXT"
     )
     report.add_argument("--map", type=Path, required=True)
+    report.add_argument("--ram", type=int, help="fail if the image takes more bytes of RAM")
     merge.add_argument("--run", type=Path, required=True)
     merge.add_argument("--plain-run", type=Path, help="run of the models without kernel libraries")
     merge.add_argument("--clock", action="append", default=[], help="what cycles of a device are")
@@ -219,7 +220,10 @@ def _run(options: argparse.Namespace) -> int:
         return _room(options)
     if options.command == "report":
         lines = options.map.read_text().splitlines()
-        save(options.out, image_report.build(lines, _board(options), _model_reports(options)))
+        image = image_report.build(lines, _board(options), _model_reports(options))
+        if options.ram:
+            image_report.check_ram(image, options.ram)
+        save(options.out, image)
     elif options.command == "merge":
         outcome = judge.load(options.run)
         plain = judge.load(options.plain_run) if options.plain_run else None

@@ -103,6 +103,17 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(report().ram_bytes.stack, 0x4000)
         self.assertEqual(report().memory[0].used, 0x60 + 0x800 + 0x100 + 0x200 + 0x180 + 0x4000)
 
+    def test_too_much_ram(self) -> None:
+        total = 0x200 + 0x100 + 0x80 + 0x4000
+        image_report.check_ram(report(), total)
+        for ram, hint in {
+            total - 1: f"give the bm_model of m ram = {0x300 - 1}",
+            total - 0x300: "even without m it takes more",
+        }.items():
+            said = f"takes {total:,} bytes of RAM, {total - ram:,} more than its ram = {ram}: stack 16,384, arena 512, "
+            with self.assertRaisesRegex(image_report.SizeError, f"{said}.*; {hint}"):
+                image_report.check_ram(report(), ram)
+
     def test_room(self) -> None:
         image_report.check_room(BOARD, [MODEL])
         large = in_flash(MODEL, weights_bytes=0x20000)

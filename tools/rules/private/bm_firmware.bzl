@@ -124,6 +124,8 @@ def _report(ctx, map_file, board, reports):
     args.add("--map", map_file)
     args.add("--board", board.description)
     args.add_all(reports, before_each = "--model-report")
+    if ctx.attr.ram:
+        args.add("--ram", ctx.attr.ram)
     args.add("--out", report)
     run_tool(
         ctx,
@@ -184,6 +186,10 @@ bm_firmware = rule(
             allow_empty = False,
             mandatory = True,
             providers = [BmModelInfo],
+        ),
+        "ram": attr.int(
+            doc = """Bytes of RAM that the image may take: arena, state, variables, and the stack that the board
+            reserves, where kernels have their scratch memory. It does not build if it takes more. 0: any.""",
         ),
         "shared_arena": attr.bool(
             doc = "Whether the models run one after the other, in one arena. Otherwise each has its own.",

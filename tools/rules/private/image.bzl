@@ -286,6 +286,8 @@ def image_providers(ctx, image, models = [], report = None):
         OutputGroupInfo(
             flash = depset([firmware.flash] if firmware.flash else []),
             golden = depset([model.files["golden.bin"] for model in models]),
+            # Whoever builds anything with the image hears of it if it takes too much RAM.
+            _validation = depset(groups["report"] if getattr(ctx.attr, "ram", 0) else []),
             **{name: depset(files) for name, files in groups.items()}
         ),
         firmware,

@@ -177,8 +177,8 @@ class _Cutter:
         if image.returned:
             whole = self._tensors.get(number)
             if whole is None:
-                whole = permute.apart(tensor.empty(list(kind.shape), kind.element_type))
-            return _inserted(fresh, whole, part.fresh)
+                whole = tensor.empty(list(kind.shape), kind.element_type)
+            return images.strip_of(_inserted(fresh, whole, part.fresh))
         if part.fresh == part.rows.begin:
             return images.strip_of(fresh) if image.kept else fresh
         rows_before = Rows(part.rows.begin, part.fresh)
@@ -197,7 +197,7 @@ class _Cutter:
         value = self._outside[number]
         if needed.count == value.type.shape[0]:
             return value
-        return permute.apart(_sliced(value, needed.begin, needed.count))
+        return images.strip_of(_sliced(value, needed.begin, needed.count))
 
     def _computed(self, number: int, fresh: Rows) -> Any:
         """Returns some rows of an image, computed from what strips have of others."""
