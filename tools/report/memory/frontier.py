@@ -3,51 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from bmc.budget import TooLittleRam
 from bmc.report import Model
+from tools.report.memory.points import Frontier, Point
 
 # Each number that is tried is so much of what the model needed before.
 _STEP = 0.8
-
-
-@dataclass(frozen=True)
-class Point:
-    """A model, compiled into some RAM.
-
-    Attributes:
-      ram: bytes that the model itself needs, which `ram` of bm_model bounds.
-      arena: bytes of them that are the arena.
-      instructions: of one inference, counted by Spike.
-      cycles: modeled, of one inference in bmc's own kernels.
-      own: dispatches that have such kernels.
-      dispatches: all of them.
-      flash: bytes of kernels, weights and plan.
-    """
-
-    ram: int
-    arena: int
-    instructions: int
-    cycles: int
-    own: int
-    dispatches: int
-    flash: int
-
-
-@dataclass(frozen=True)
-class Frontier:
-    """The points of a model of which no other needs less RAM and fewer instructions, the largest first."""
-
-    model: str
-    points: tuple[Point, ...]
-
-
-@dataclass(frozen=True)
-class Frontiers:
-    """What `X.memory --out` writes: a row for each model."""
-
-    models: tuple[Frontier, ...]
 
 
 def point(report: Model, instructions: int) -> Point:
@@ -68,7 +30,7 @@ def find(model: str, compiled: Callable[[int | None], Point], say: Callable[[str
     """Compiles a model for less and less RAM, until there is no way that needs less.
 
     Args:
-      model: its name.
+      model: its C name.
       compiled: compiles it for a number of bytes, None for any, and runs it; raises TooLittleRam.
       say: receives lines about the progress.
 

@@ -21,7 +21,7 @@ from tools import cli, console
 from tools.report.files import save
 from tools.report.image_report import SizeError
 from tools.report.memory import frontier
-from tools.report.memory.frontier import Frontier, Frontiers, Point
+from tools.report.memory.points import Frontier, Frontiers, Point
 from tools.report.table import table
 from tools.report.tune.trial import Bench
 from tools.run.kit import Kit
@@ -63,7 +63,7 @@ def _find(model: dict[str, Any], bench: Bench) -> Frontier:
         print(f"{model['name']}: {line}", file=sys.stderr)
 
     try:
-        return frontier.find(model["name"], compiled, say)
+        return frontier.find(model["c_name"], compiled, say)
     except (BmcError, SizeError) as error:
         raise cli.UserError(f"{model['name']}: {error}") from None
 

@@ -16,7 +16,7 @@ from bmc.budget import TooLittleRam
 from bmc.report import Arena, Dispatch, Flash, Model
 from tools.report.files import load
 from tools.report.memory import frontier, memory
-from tools.report.memory.frontier import Frontiers, Point
+from tools.report.memory.points import Frontiers, Point
 
 # What bm_trials recorded is beside its program.
 _SESSION = Path(os.environ["MEMORY"]).with_suffix(".json")

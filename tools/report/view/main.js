@@ -9,6 +9,7 @@ function drawPage(data) {
     const show = (index) => showCommand(model, index);
     box.append("h2").text(model.name);
     drawWarnings(box, model);
+    drawFrontier(box, model.frontier);
     drawHarts(box, model, show);
     drawTree(box, model, show);
     drawLayers(box, model, show);

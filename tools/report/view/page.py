@@ -14,6 +14,7 @@ SCRIPTS = (
     "arena.js",
     "harts.js",
     "layers.js",
+    "memory.js",
     "roofline.js",
     "commands.js",
     "tables.js",

@@ -15,6 +15,7 @@ from tools.cli import UserError
 from tools.report.bench import audit, bound
 from tools.report.files import load, read_json
 from tools.report.harts import efficiency
+from tools.report.memory.points import Frontiers
 from tools.report.report import Flash, Harts, Image, Inference, Ram, Ran
 from tools.report.rows import Row, rows
 from tools.report.view import tensors
@@ -69,6 +70,23 @@ def build(report: Image) -> Json:
         "stack_bytes": run.stack_bytes,
         "models": models,
     }
+
+
+def add_frontiers(data: Json, path: Path) -> None:
+    """Gives the models of a page the points in a file of `X.memory`.
+
+    Raises:
+      UserError: it is no such file, or none of its models is on the page.
+    """
+    found = {each.model: each.points for each in load(path, Frontiers).models}
+    models = [model for model in data["models"] if model["name"] in found]
+    if not models:
+        raise UserError(
+            f"{path} is about {', '.join(found)}, which this page does not show: name a file that `X.memory` makes of the"
+            " same models"
+        )
+    for model in models:
+        model["frontier"] = records.encode(found[model["name"]])
 
 
 def _parts(sizes: Flash | Ram) -> list[Json]:

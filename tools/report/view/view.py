@@ -29,6 +29,9 @@ def main(args: list[str]) -> int:
         "--against", type=Path, metavar="REPORT", help="another X.report.json to compare with"
     )
     parser.add_argument(
+        "--memory", type=Path, metavar="FILE", help="what X.memory wrote, also shown"
+    )
+    parser.add_argument(
         "--trace", type=Path, metavar="FILE", help="also write the run as a trace for Perfetto"
     )
     options = parser.parse_args(args)
@@ -40,6 +43,8 @@ def main(args: list[str]) -> int:
         if options.against:
             other = page_data.build(page_data.read(here / options.against))
             data["against"] = compare.differences(other, data)
+        if options.memory:
+            page_data.add_frontiers(data, here / options.memory)
         text = page.html(data, options.d3.read_text(encoding="utf-8"))
         page_data.write(here / (options.out or f"{image}.html"), text)
         if options.trace:

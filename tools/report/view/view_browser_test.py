@@ -152,6 +152,20 @@ class BrowserTest(browser.PageTest):
         self.assertIn(HOSTILE, self.browser.find_element(By.CSS_SELECTOR, ".layers").text)
         self.screenshot("hostile")
 
+    def test_frontier(self) -> None:
+        sizes = [(60_000, 1_000), (40_000, 1_010), (20_000, 1_200)]
+        data = built(REPORTS[1])
+        data["models"][0]["frontier"] = [
+            {"ram": ram, "instructions": work, "cycles": 5, "flash": 9} for ram, work in sizes
+        ]
+        self.show(page.html(data, D3))
+        self.assertEqual(self.values(".frontier circle"), [ram for ram, _ in sizes])
+        places = self.each(".frontier circle", "[element.cx, element.cy].map((at) => at.baseVal.value)")
+        (x0, y0), _, (x2, y2) = places
+        self.assertLess(x2, x0)
+        self.assertLess(y2, y0)
+        self.screenshot("frontier")
+
     def test_differences(self) -> None:
         before = json.loads(json.dumps(REPORTS[1]))
         (measured,) = before["run"]["models"]

@@ -16,6 +16,8 @@ from blank import blank
 
 from bmc import records
 from bmc.report import Binding, Command, Entry, Life, Model, Tensor
+from tools.report.files import save
+from tools.report.memory.points import Frontier, Frontiers, Point
 from tools.report.report import Image
 from tools.report.view import compare, page_data, tensors, trace, view
 
@@ -307,7 +309,7 @@ class CommandTest(unittest.TestCase):
                 json.dumps(damaged),
                 "is no report of this Ironcast: models[0].commands[0].layer is missing",
             ),
-            (json.dumps(old), "has reports of format 3, not 5"),
+            (json.dumps(old), "has reports of format 3, not 6"),
             (None, "cannot be read: No such file"),
         ):
             other = self.folder / "other.json"
@@ -317,6 +319,23 @@ class CommandTest(unittest.TestCase):
             status, out, err = self.run_view(PATHS[0].absolute(), "--against", "other.json")
             self.assertEqual((status, out, len(err.splitlines())), (1, "", 1))
             self.assertIn(message, err)
+
+    def test_a_frontier_of_ram(self) -> None:
+        """A file of X.memory is drawn if it is about the models of the page."""
+        (name,) = (model["name"] for model in REPORTS[0]["models"])
+        path = self.folder / "memory.json"
+        for model, expected in ((name, 0), ("other", 1)):
+            points = (blank(Point, ram=900, instructions=7), blank(Point, ram=500, instructions=8))
+            save(path, Frontiers((Frontier(model, points),)))
+            status, out, err = self.run_view(PATHS[0].absolute(), "--memory", "memory.json")
+            self.assertEqual(status, expected, err)
+            if not status:
+                page = Path(out.strip()).read_text()
+                self.assertRegex(page, '"ram":900.*"ram":500')
+        self.assertIn("is about other, which this page does not show", err)
+        path.write_text("{}")
+        status, out, err = self.run_view(PATHS[0].absolute(), "--memory", "memory.json")
+        self.assertEqual((status, out, len(err.splitlines())), (1, "", 1))
 
     def test_a_folder_that_is_not_there(self) -> None:
         status, _, err = self.run_view(PATHS[0].absolute(), "--out", "none/page.html")

@@ -2,6 +2,7 @@
 
 load("//tools/rules:providers.bzl", "BmTunableInfo")
 load("//tools/rules/private:bm_link_kit.bzl", "bm_link_kit")
+load("//tools/rules/private:c_names.bzl", "c_name_of")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
 load("//tools/rules/private:transitions.bzl", "env_name")
 
@@ -11,6 +12,7 @@ def _model(target):
     """Returns what tools/report/tune/trial.py reads about a model."""
     info = target[BmTunableInfo]
     return {
+        "c_name": c_name_of(target.label.name),
         "float_parts": info.float_parts,
         "imported": info.imported.short_path,
         "name": target.label.name,
