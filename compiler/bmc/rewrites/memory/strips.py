@@ -152,13 +152,15 @@ class _Cutter:
         with ir.InsertionPoint(self._ops[-1]):
             for strip in self._segment.strips(count):
                 for number, part in strip.items():
+                    if number in self._fillers:
+                        continue
                     with self._ops[number].location:
                         self._tensors[number] = self._part(number, part)
                     self._held[number] = part
         whole = {
             number: self._tensors[number]
             for number, image in enumerate(self._segment.images)
-            if image.returned
+            if image.returned and number not in self._fillers
         }
         for number, value in whole.items():
             self._replace(self._ops[number], value)
@@ -222,6 +224,9 @@ class _Cutter:
                 operands.append(tensor.empty(sizes, operand.type.element_type))
             elif source < 0:
                 operands.append(self._outside_rows(-source - 1, needed))
+            elif source in self._fillers:
+                # Each reader has its own rows of it, in its own kernel.
+                operands.append(self._computed(source, needed))
             else:
                 operands.append(self._held_rows(source, needed))
         new = op.clone()
