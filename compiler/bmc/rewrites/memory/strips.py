@@ -25,8 +25,6 @@ def apply(module: Any, context: Context) -> None:
         name = ir_util.string(function, "sym_name")
         if len(function.regions[0].blocks) != 1:
             continue
-        for op in ir_util.all_of(function, names.GENERIC):
-            _read_unrepeated(op)
         ops = [child.operation for child in function.regions[0].blocks[0]]
         outline = _outline(ops)
         context.outlines[name] = outline
@@ -49,27 +47,6 @@ def apply(module: Any, context: Context) -> None:
             _move_behind(ops[cut.first : cut.last + 1], moving)
             whole = _Cutter(stretched, outside, stretch.segment, fillers).cut(cut.rows)
             computed |= {stretch.numbers[place]: value for place, value in whole.items()}
-
-
-def _read_unrepeated(op: ir_util.Op) -> None:
-    """Lets an operation read numbers themselves, and not an image that has them again and again."""
-    maps = permute.maps(op)
-    for place, value in enumerate(list(op.operands)[:-1]):
-        maker = ir_util.defined_by(value, names.GENERIC)
-        if maker is None or len(maker.operands) != 2:
-            continue
-        block = maker.regions[0].blocks[0]
-        source, result = permute.maps(maker)
-        is_repeated = len(block.operations) == 1 and source.n_dims > len(source.results)
-        if (
-            is_repeated
-            and block.operations[0].operands[0] == block.arguments[0]
-            and result == ir.AffineMap.get_identity(source.n_dims)
-        ):
-            indices = [index.compose(maps[place]) for index in source.results]
-            maps[place] = ir.AffineMap.get(maps[place].n_dims, 0, indices)
-            op.operands[place] = maker.operands[0]
-    op.attributes["indexing_maps"] = build.maps(maps)
 
 
 def _move_behind(ops: list[ir_util.Op], stretched: set[ir_util.Op]) -> None:
