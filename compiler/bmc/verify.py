@@ -14,6 +14,7 @@ from bmc.errors import BmcError
 
 # Frontend -> the source of the golden data.
 _BY_FRONTEND = {
+    "gguf": "transformers",
     "jax": "JAX",
     "keras": "TensorFlow",
     "mlir": "the expected outputs",

@@ -27,8 +27,8 @@ from bmc.frontends.options import F16, INT8, ImportOptions
 from bmc.frontends.survey import Survey
 
 KINDS = (
-    "model.py:factory (PyTorch, Keras, JAX), or a .pt2, .keras, .tflite, .onnx, .mlir or .mlirbc"
-    " file or a SavedModel folder"
+    "model.py:factory (PyTorch, Keras, JAX), or a .pt2, .keras, .tflite, .onnx, .gguf, .mlir or"
+    " .mlirbc file or a SavedModel folder"
 )
 
 # Adds to an imported model.
@@ -38,6 +38,7 @@ Finish = Callable[[ImportedModel, ImportOptions], ImportedModel]
 _SURVEYS = {"onnx": "onnx_survey", "tflite": "tflite_survey"}
 # Kind of file -> frontend. Each frontend has import_file(path, options, out).
 _OF_SUFFIX = {
+    ".gguf": "gguf",
     ".keras": "keras",
     ".mlir": "mlir",
     ".mlirbc": "mlir",
@@ -192,6 +193,12 @@ def _check_options(source: str, suffix: str, options: ImportOptions) -> None:
             f"'{source}' is no .onnx file, of which alone an input can be a constant",
             hint="write a model.py whose forward() passes the value",
         )
+    if options.context and suffix != ".gguf":
+        raise BmcError(
+            "bad-option",
+            f"'{source}' is no .gguf file, of which alone the context has a length",
+            hint="leave context out",
+        )
     if options.shapes and suffix in (".mlir", ".mlirbc"):
         raise BmcError(
             "bad-option",
@@ -208,11 +215,11 @@ def _with_made_up(model: ImportedModel, options: ImportOptions) -> ImportedModel
 def _import_factory(
     source: str, options: ImportOptions, out: Path, finish: Finish
 ) -> ImportedModel:
-    if options.shapes or options.constants:
+    if options.shapes or options.constants or options.context:
         raise BmcError(
             "bad-option",
-            f"shapes or constants are given for '{Path(source).name}'",
-            hint="they are for model files: the cases of a factory have shapes, and its model constants",
+            f"shapes, constants or a context are given for '{Path(source).name}'",
+            hint="they are for model files: the cases of a factory have shapes, and its model all else",
         )
     with factory.called(source, spec.ModelSpec) as given:
         model = user_cases.of_factory(intake.model_spec(given), options)

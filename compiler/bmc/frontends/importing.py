@@ -94,6 +94,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="an input of an .onnx file that always has one value, and so becomes a constant",
     )
+    parser.add_argument(
+        "--context",
+        type=_tokens,
+        default=0,
+        help="how many tokens the language model of a .gguf file remembers",
+    )
 
 
 def _shape(text: str) -> tuple[str, tuple[int, ...]]:
@@ -112,6 +118,12 @@ def _constant(text: str) -> tuple[str, float]:
     if not name:
         raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE, as in sr=16000")
     return name, number
+
+
+def _tokens(text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d{0,8}", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of tokens")
+    return int(text)
 
 
 def _limit(text: str) -> tuple[str, int]:
@@ -143,6 +155,7 @@ def options(arguments: argparse.Namespace) -> ImportOptions:
         limits.changed(arguments.limits),
         dict(arguments.shapes),
         dict(arguments.constants),
+        arguments.context,
     )
 
 

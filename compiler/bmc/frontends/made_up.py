@@ -32,6 +32,7 @@ class _Defines:
 
 
 _DEFINED = {
+    "gguf": _Defines(floats=True, from_end=False),
     "jax": _Defines(floats=True, outside=True),
     "keras": _Defines(floats=False),
     "onnx": _Defines(floats=False),

@@ -28,6 +28,7 @@ class ImportOptions:
       limits: what the import of a file may take.
       shapes: of inputs of a model file whose dimensions are dynamic, by name.
       constants: the one value that an input of an .onnx file always has, by name.
+      context: how many tokens the language model of a .gguf file remembers, or 0 for the default.
     """
 
     cases: str = ""
@@ -38,3 +39,4 @@ class ImportOptions:
     limits: Limits = limits.DEFAULT
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     constants: Mapping[str, float] = field(default_factory=dict)
+    context: int = 0

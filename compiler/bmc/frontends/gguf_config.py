@@ -1,0 +1,178 @@
+"""What a .gguf file says of a decoder: its architecture and sizes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from bmc.errors import BmcError
+from bmc.frontends.gguf_file import GgufFile, Value, bad, shown
+
+_MOST = 2**24  # no size of a model is larger
+# Kinds of changed positions that are one factor for all, or none.
+_SCALINGS = ("none", "linear")
+# Keys that change nothing in what a model computes.
+_IDLE = ("vocab_size", "rope.scaling.original_context_length", "rope.scaling.finetuned")
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What an architecture has that is not in the metadata.
+
+    Attributes:
+      interleaves: whether rows of queries and keys are stored so that pairs that turn together are neighbors.
+      head_norms: whether queries and keys are normalized, each head by itself.
+    """
+
+    interleaves: bool = False
+    head_norms: bool = False
+
+
+FAMILIES = {
+    "llama": Family(interleaves=True),
+    "qwen2": Family(),
+    "qwen3": Family(head_norms=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A decoder.
+
+    Attributes:
+      family: what is the same for all models of the architecture.
+      layers: blocks of attention and a gated network.
+      width: of what blocks pass on.
+      hidden: width of the gated networks.
+      heads: of queries.
+      key_heads: of keys and values, each for heads / key_heads heads of queries.
+      head_width: of one head.
+      vocabulary: how many tokens there are.
+      context: how many tokens the model was made for.
+      epsilon: what normalizations add to a mean of squares.
+      rope_base: positions turn pair i of a head by the angle position / rope_base ** (2 i / head_width), ...
+      rope_divisor: ... divided by this.
+    """
+
+    family: Family
+    layers: int
+    width: int
+    hidden: int
+    heads: int
+    key_heads: int
+    head_width: int
+    vocabulary: int
+    context: int
+    epsilon: float
+    rope_base: float
+    rope_divisor: float
+
+
+def read(file: GgufFile) -> Config:
+    """Reads the metadata; raises BmcError for an architecture that bmc does not know, or a value out of bounds."""
+    name = file.metadata.get("general.architecture")
+    if not isinstance(name, str):
+        raise bad(file.name, "does not say its architecture")
+    if name not in FAMILIES:
+        raise BmcError(
+            "unsupported-model",
+            f"'{file.name}' has the architecture {shown(name)}",
+            hint=f"bmc knows {', '.join(FAMILIES)}",
+        )
+    keys = _Keys(file, name)
+    heads = keys.whole("attention.head_count")
+    width = keys.whole("embedding_length")
+    head_width = keys.whole("attention.key_length", width // heads)
+    config = Config(
+        family=FAMILIES[name],
+        layers=keys.whole("block_count"),
+        width=width,
+        hidden=keys.whole("feed_forward_length"),
+        heads=heads,
+        key_heads=keys.whole("attention.head_count_kv", heads),
+        head_width=head_width,
+        vocabulary=_vocabulary(file),
+        context=keys.whole("context_length"),
+        epsilon=keys.real("attention.layer_norm_rms_epsilon"),
+        rope_base=keys.real("rope.freq_base", 10000.0),
+        rope_divisor=_divisor(keys),
+    )
+    if heads % config.key_heads:
+        raise bad(file.name, f"has {heads} heads of queries for {config.key_heads} of keys")
+    for key in ("rope.dimension_count", "attention.value_length"):
+        if keys.whole(key, head_width) != head_width:
+            raise keys.unsupported(key)
+    if head_width % 2:
+        raise bad(file.name, f"has heads of {head_width} elements, which are no pairs")
+    keys.require_all_known()
+    return config
+
+
+def _vocabulary(file: GgufFile) -> int:
+    table = file.tensors.get("token_embd.weight")
+    if table is None or len(table.shape) != 2:
+        raise bad(file.name, "has no table of tokens, token_embd.weight")
+    return table.shape[0]
+
+
+def _divisor(keys: _Keys) -> float:
+    kind = keys.get("rope.scaling.type", "none")
+    if kind not in _SCALINGS:
+        raise keys.unsupported("rope.scaling.type")
+    return keys.real("rope.scaling.factor", 1.0) if kind == "linear" else 1.0
+
+
+class _Keys:
+    """The keys of one architecture."""
+
+    def __init__(self, file: GgufFile, architecture: str) -> None:
+        self.file = file
+        self.architecture = architecture
+        self._known = set(_IDLE)
+
+    def get(self, key: str, otherwise: Value | None) -> Value | None:
+        self._known.add(key)
+        return self.file.metadata.get(f"{self.architecture}.{key}", otherwise)
+
+    def require_all_known(self) -> None:
+        """Raises BmcError for a key that nobody has read: the model may be another than bmc takes it for."""
+        prefix = f"{self.architecture}."
+        for key in self.file.metadata:
+            if key.startswith(prefix) and key.removeprefix(prefix) not in self._known:
+                raise self.unsupported(key.removeprefix(prefix))
+
+    def whole(self, key: str, otherwise: int | None = None) -> int:
+        """Returns a number from 1 to 2^24, or `otherwise` if the file has none."""
+        value = self.get(key, otherwise)
+        if value is None:
+            raise self._missing(key)
+        if type(value) is not int or not 1 <= value <= _MOST:
+            raise self._wrong(key)
+        return value
+
+    def real(self, key: str, otherwise: float | None = None) -> float:
+        """Returns a finite number above 0, or `otherwise` if the file has none."""
+        value = self.get(key, otherwise)
+        if value is None:
+            raise self._missing(key)
+        if type(value) not in (int, float) or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type,operator]
+            raise self._wrong(key)
+        return float(value)  # type: ignore[arg-type]
+
+    def unsupported(self, key: str) -> BmcError:
+        """Returns the error for a value that bmc knows no arithmetic for."""
+        return BmcError(
+            "unsupported-model",
+            f"'{self.file.name}' has {self._shown(key)}, which bmc does not compute",
+            hint="write a model.py that loads the model with transformers",
+        )
+
+    def _missing(self, key: str) -> BmcError:
+        return bad(self.file.name, f"lacks {self.architecture}.{key}")
+
+    def _wrong(self, key: str) -> BmcError:
+        return bad(self.file.name, f"has {self._shown(key)}, which is out of bounds")
+
+    def _shown(self, key: str) -> str:
+        value = self.file.metadata[f"{self.architecture}.{key}"]
+        return f"{self.architecture}.{key} = {shown(str(value))}"

@@ -1,0 +1,65 @@
+"""The reference of .gguf files: transformers computes with the weights in f32, by its own reading of the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from transformers import modeling_gguf_pytorch_utils
+
+from bmc import spec
+from bmc.frontends.gguf_config import Config
+from bmc.frontends.gguf_file import bad
+
+
+class Reference:
+    """The model in transformers; its calls are those of gguf_decoder.Decoder."""
+
+    def __init__(self, path: Path, config: Config, frequency_divisors: torch.Tensor) -> None:
+        """Loads a file that gguf_file.read() has checked.
+
+        Args:
+          path: the file.
+          config: what it says.
+          frequency_divisors: f32 [head_width / 2], which transformers does not read from such files.
+
+        Raises:
+          BmcError: transformers finds another set of weights in it.
+        """
+        load = modeling_gguf_pytorch_utils.load_gguf_checkpoint
+        settings = load(str(path))["config"] | {"vocab_size": config.vocabulary}
+        kind = settings.pop("model_type")
+        self._model = transformers.AutoModelForCausalLM.from_config(
+            transformers.AutoConfig.for_model(kind, **settings), attn_implementation="eager"
+        ).eval()
+        found = load(str(path), return_tensors=True, model_to_load=self._model)["tensors"]
+        missing, unknown = self._model.load_state_dict(found, strict=False)
+        self._model.tie_weights()
+        missing = [name for name in missing if name != "lm_head.weight"]
+        if missing or unknown:
+            raise bad(
+                path.name, f"has other weights than transformers expects: {(missing + unknown)[0]}"
+            )
+        self._model.model.rotary_emb.inv_freq /= frequency_divisors
+        self._tokens: list[int] = []
+        self._cache: Any = None
+
+    def reset(self) -> None:
+        self._tokens.clear()
+        self._cache = None
+
+    def call(self, tokens: spec.Array) -> spec.Case:
+        """Takes further tokens, i64 [n]; returns the likeliest next one, i64 [1], and logits f32 [1, vocabulary]."""
+        with torch.no_grad():
+            result = self._model(
+                torch.from_numpy(tokens)[None],
+                past_key_values=self._cache,
+                use_cache=True,
+                logits_to_keep=1,
+            )
+        self._cache = result.past_key_values
+        logits = result.logits[0].numpy()
+        return np.argmax(logits, 1), logits
