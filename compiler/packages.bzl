@@ -10,6 +10,12 @@ BASE = [
 
 # Extra of the wheel -> the packages with which bmc imports these models.
 FRAMEWORKS = {
+    "gguf": [
+        "gguf",
+        "torch",
+        "torch-mlir",
+        "transformers",
+    ],
     "jax": ["jax"],
     "onnx": [
         "onnx",

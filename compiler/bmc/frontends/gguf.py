@@ -169,9 +169,7 @@ def _made_up(config: Config, sizes: _Sizes) -> spec.Array:
 def _calls(prompt: spec.Array, reference: Reference, sizes: _Sizes) -> list[spec.Call]:
     """Returns the calls that give a model a prompt, and then what it generates."""
     whole = len(prompt) // sizes.tokens * sizes.tokens
-    calls = [
-        spec.Call("prefill", (tokens,)) for tokens in prompt[:whole].reshape(-1, sizes.tokens)
-    ]
+    calls = [spec.Call("prefill", (tokens,)) for tokens in prompt[:whole].reshape(-1, sizes.tokens)]
     calls += [spec.Call("decode", (token,)) for token in prompt[whole:].reshape(-1, 1)]
     calls[0] = replace(calls[0], reset=True)
     reference.reset()

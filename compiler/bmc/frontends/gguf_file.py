@@ -160,7 +160,8 @@ def _tensor(reader: _Reader, allowed: Limits) -> Tensor:
         elements *= size
     if not elements or shape[-1] % block:
         raise bad(
-            reader.name, f"has the tensor {shown(name)} with rows that are no whole blocks of {block}"
+            reader.name,
+            f"has the tensor {shown(name)} with rows that are no whole blocks of {block}",
         )
     # What the elements take in f32, as which they may be computed with.
     if 4 * elements > allowed.tensor_bytes:

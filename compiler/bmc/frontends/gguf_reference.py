@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from transformers import modeling_gguf_pytorch_utils
+from transformers import modeling_gguf_pytorch_utils, modeling_utils
 
 from bmc import spec
+from bmc.frontends import quiet
 from bmc.frontends.gguf_config import Config
 from bmc.frontends.gguf_file import bad
 
@@ -29,13 +30,16 @@ class Reference:
         Raises:
           BmcError: transformers finds another set of weights in it.
         """
-        load = modeling_gguf_pytorch_utils.load_gguf_checkpoint
-        settings = load(str(path))["config"] | {"vocab_size": config.vocabulary}
+        # What transformers takes from keys that a file need not have.
+        known = {"vocab_size": config.vocabulary, "head_dim": config.head_width}
+        settings = _load(path)["config"] | known
         kind = settings.pop("model_type")
-        self._model = transformers.AutoModelForCausalLM.from_config(
-            transformers.AutoConfig.for_model(kind, **settings), attn_implementation="eager"
-        ).eval()
-        found = load(str(path), return_tensors=True, model_to_load=self._model)["tensors"]
+        # Random weights would take longer than all else here.
+        with modeling_utils.no_init_weights():
+            self._model = transformers.AutoModelForCausalLM.from_config(
+                transformers.AutoConfig.for_model(kind, **settings), attn_implementation="eager"
+            ).eval()
+        found = _load(path, return_tensors=True, model_to_load=self._model)["tensors"]
         missing, unknown = self._model.load_state_dict(found, strict=False)
         self._model.tie_weights()
         missing = [name for name in missing if name != "lm_head.weight"]
@@ -44,11 +48,9 @@ class Reference:
                 path.name, f"has other weights than transformers expects: {(missing + unknown)[0]}"
             )
         self._model.model.rotary_emb.inv_freq /= frequency_divisors
-        self._tokens: list[int] = []
         self._cache: Any = None
 
     def reset(self) -> None:
-        self._tokens.clear()
         self._cache = None
 
     def call(self, tokens: spec.Array) -> spec.Case:
@@ -63,3 +65,11 @@ class Reference:
         self._cache = result.past_key_values
         logits = result.logits[0].numpy()
         return np.argmax(logits, 1), logits
+
+
+def _load(path: Path, **options: Any) -> dict[str, Any]:
+    with quiet.python():
+        found: dict[str, Any] = modeling_gguf_pytorch_utils.load_gguf_checkpoint(
+            str(path), **options
+        )
+    return found

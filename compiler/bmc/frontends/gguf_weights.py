@@ -82,7 +82,7 @@ class Weights:
     def embedding(
         self, name: str, rows: int, columns: int, is_head: bool
     ) -> tuple[torch.nn.Module, torch.nn.Module | None]:
-        """Returns the table NAME.weight of which rows are looked up, and if `is_head` the layer that multiplies by it."""
+        """Returns the table NAME.weight to look up rows in, and if `is_head` the layer that multiplies by it."""
         table = self._table(f"{name}.weight", rows, columns, None)
         if isinstance(table, Packed):
             return PackedEmbedding(table), PackedLinear(table) if is_head else None
@@ -133,7 +133,9 @@ class Weights:
         try:
             array = quants.dequantize(data.reshape(-1), found.kind)
         except NotImplementedError:
-            raise self._wrong(found, f"is of the type {found.kind.name}, which is not supported") from None
+            raise self._wrong(
+                found, f"is of the type {found.kind.name}, which is not supported"
+            ) from None
         array = np.array(array, np.float32).reshape(found.shape)
         golden.check_finite(found.name, array)
         return torch.from_numpy(array)

@@ -55,6 +55,8 @@ def _arguments(ctx, path_of):
         words += ["--shape", "{}={}".format(name, shape)]
     for name, value in ctx.attr.constants.items():
         words += ["--constant", "{}={}".format(name, value)]
+    if ctx.attr.context:
+        words += ["--context", str(ctx.attr.context)]
     return words + ["--no-host-check"]
 
 def _host_check(ctx, directory):
@@ -149,6 +151,7 @@ bm_import = rule(
             mandatory = True,
         ),
         "limits": attr.string_dict(doc = "What the import of a model file may take: options `--limit` of `bmc import`."),
+        "context": attr.int(doc = "How many tokens the language model of a .gguf file remembers; 0: the default."),
         "constants": attr.string_dict(doc = "Inputs of an .onnx file that always have one value."),
         "quantize": attr.string(doc = "`int8`, `f16` or empty.", values = ["", "f16", "int8"]),
         "shapes": attr.string_dict(doc = "Shapes of inputs, such as `1x512`."),

@@ -166,6 +166,7 @@ def bm_model(
         limits = {},
         shapes = {},
         constants = {},
+        context = 0,
         data = [],
         deps = [],
         **kwargs):
@@ -174,8 +175,8 @@ def bm_model(
     Args:
       name: target name: lower-case letters, digits, - . and _. With _ for the other marks it is the C
         prefix.
-      src: the model: a Python file with `factory`; a .keras, .mlir, .mlirbc, .onnx, .pt2 or .tflite
-        file; or a filegroup of the files of a SavedModel folder. The suffix of a file determines the
+      src: the model: a Python file with `factory`; a .gguf, .keras, .mlir, .mlirbc, .onnx, .pt2 or
+        .tflite file; or a filegroup of the files of a SavedModel folder. The suffix of a file determines the
         framework that is added to import it.
       factory: function in `src` that returns a bmc.spec.ModelSpec.
       cases: Python file with inputs for a model that is a file.
@@ -201,6 +202,8 @@ def bm_model(
         `cpu_seconds`, `idle_seconds`, `memory_gib`, `nodes`, `tensor_bytes` or `trips`, each with a number as a string.
       shapes: of a model file, the shapes of inputs with dynamic dimensions, by name: `{"audio": [1, 512]}`.
       constants: of an .onnx file, inputs that always have one value, by name: `{"sr": 16000}`.
+      context: of a .gguf file, how many tokens the language model remembers; 0: 512, or fewer if the model was made for
+        fewer (docs/how-to/language-model.md).
       data: files that `src` reads, e.g. the external data of an .onnx file.
       deps: Python libraries that `src` and `cases` import, and for a Python file the packages of its framework: torch and
         torch-mlir (for int8 also torchao), or keras and tensorflow (for int8 also ai-edge-litert and
@@ -231,6 +234,7 @@ def bm_model(
         factory = factory,
         importer = name + "._importer",
         constants = {input: str(value) for input, value in constants.items()},
+        context = context,
         limits = limits,
         shapes = {input: "x".join([str(size) for size in shape]) for input, shape in shapes.items()},
         quantize = quantize,

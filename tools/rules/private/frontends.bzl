@@ -14,6 +14,7 @@ _TORCH = [requirement("torch"), requirement("torch-mlir")]
 # without a suffix is the files of a SavedModel folder.
 FRONTENDS = {
     "": _TENSORFLOW,
+    ".gguf": _TORCH + [requirement("gguf"), requirement("transformers")],
     ".keras": _TENSORFLOW,
     ".mlir": [],
     ".mlirbc": [],

@@ -18,6 +18,7 @@ _brings_test = analysistest.make(_brings_impl, attrs = {"frameworks": attr.strin
 
 # Model -> its attributes, and the frameworks it needs. The files need not exist: nothing builds them.
 _MODELS = {
+    "gguf": ({"src": "net.gguf"}, ["torch"]),
     "jax_or_other": ({"factory": "make", "src": "model.py"}, []),
     "keras": ({"src": "net.keras"}, ["keras", "tensorflow"]),
     "keras_int8": ({"quantize": "int8", "src": "net.keras"}, ["ai_edge_litert", "keras", "tensorflow"]),
