@@ -20,6 +20,7 @@ class Small:
       architecture: a key of gguf_config.FAMILIES.
       linear: how the weights of layers are stored.
       embedding: how the table of tokens is stored.
+      layers: how many blocks.
       is_tied: whether that also makes the logits.
       biases: whether queries, keys and values have biases.
       head_norms: whether queries and keys are normalized.
@@ -31,6 +32,7 @@ class Small:
     architecture: str = "llama"
     linear: Kind = Kind.Q4_1
     embedding: Kind = Kind.Q8_0
+    layers: int = 1
     is_tied: bool = True
     biases: bool = False
     head_norms: bool = False
@@ -39,14 +41,14 @@ class Small:
     extra: str = ""
 
 
-WIDTH, HIDDEN, HEADS, KEY_HEADS, LAYERS = 64, 96, 4, 2, 2
+WIDTH, HIDDEN, HEADS, KEY_HEADS = 64, 96, 4, 2
 VOCABULARY, CONTEXT = 300, 128
 
 
 def write(path: Path, model: Small = Small()) -> Path:
     """Writes a model with grouped queries to `path`, and returns that."""
     writer = gguf.GGUFWriter(path, model.architecture)
-    writer.add_block_count(LAYERS)
+    writer.add_block_count(model.layers)
     writer.add_context_length(CONTEXT)
     writer.add_embedding_length(WIDTH)
     writer.add_feed_forward_length(HIDDEN)
@@ -83,7 +85,7 @@ def write(path: Path, model: Small = Small()) -> Path:
         matrix("output", VOCABULARY, WIDTH)
     if model.frequencies:
         add("rope_freqs.weight", (head // 2,), Kind.F32, 0.2, 2)
-    for layer in range(LAYERS):
+    for layer in range(model.layers):
         name = f"blk.{layer}"
         for part, heads in (("q", HEADS), ("k", KEY_HEADS), ("v", KEY_HEADS)):
             matrix(f"{name}.attn_{part}", heads * head, WIDTH)

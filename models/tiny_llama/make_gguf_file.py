@@ -7,4 +7,4 @@ from pathlib import Path
 
 import gguf_kit
 
-gguf_kit.write(Path(sys.argv[1]))
+gguf_kit.write(Path(sys.argv[1]), gguf_kit.Small(layers=2))

@@ -5,66 +5,46 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 import transformers
 from transformers import modeling_gguf_pytorch_utils, modeling_utils
 
-from bmc import spec
 from bmc.frontends import quiet
 from bmc.frontends.gguf_config import Config
 from bmc.frontends.gguf_file import bad
+from bmc.frontends.transformers_generator import Generator
 
 
-class Reference:
-    """The model in transformers; its calls are those of gguf_decoder.Decoder."""
+def load(path: Path, config: Config, frequency_divisors: torch.Tensor) -> Generator:
+    """Loads a file that gguf_file.read() has checked.
 
-    def __init__(self, path: Path, config: Config, frequency_divisors: torch.Tensor) -> None:
-        """Loads a file that gguf_file.read() has checked.
+    Args:
+      path: the file.
+      config: what it says.
+      frequency_divisors: f32 [head_width / 2], which transformers does not read from such files.
 
-        Args:
-          path: the file.
-          config: what it says.
-          frequency_divisors: f32 [head_width / 2], which transformers does not read from such files.
-
-        Raises:
-          BmcError: transformers finds another set of weights in it.
-        """
-        # What transformers takes from keys that a file need not have.
-        known = {"vocab_size": config.vocabulary, "head_dim": config.head_width}
-        settings = _load(path)["config"] | known
-        kind = settings.pop("model_type")
-        # Random weights would take longer than all else here.
-        with modeling_utils.no_init_weights():
-            self._model = transformers.AutoModelForCausalLM.from_config(
-                transformers.AutoConfig.for_model(kind, **settings), attn_implementation="eager"
-            ).eval()
-        found = _load(path, return_tensors=True, model_to_load=self._model)["tensors"]
-        missing, unknown = self._model.load_state_dict(found, strict=False)
-        self._model.tie_weights()
-        missing = [name for name in missing if name != "lm_head.weight"]
-        if missing or unknown:
-            raise bad(
-                path.name, f"has other weights than transformers expects: {(missing + unknown)[0]}"
-            )
-        self._model.model.rotary_emb.inv_freq /= frequency_divisors
-        self._cache: Any = None
-
-    def reset(self) -> None:
-        self._cache = None
-
-    def call(self, tokens: spec.Array) -> spec.Case:
-        """Takes further tokens, i64 [n]; returns the likeliest next one, i64 [1], and logits f32 [1, vocabulary]."""
-        with torch.no_grad():
-            result = self._model(
-                torch.from_numpy(tokens)[None],
-                past_key_values=self._cache,
-                use_cache=True,
-                logits_to_keep=1,
-            )
-        self._cache = result.past_key_values
-        logits = result.logits[0].numpy()
-        return np.argmax(logits, 1), logits
+    Raises:
+      BmcError: transformers finds another set of weights in it.
+    """
+    # What transformers takes from keys that a file need not have.
+    known = {"vocab_size": config.vocabulary, "head_dim": config.head_width}
+    settings = _load(path)["config"] | known
+    kind = settings.pop("model_type")
+    # Random weights would take longer than all else here.
+    with modeling_utils.no_init_weights():
+        model = transformers.AutoModelForCausalLM.from_config(
+            transformers.AutoConfig.for_model(kind, **settings), attn_implementation="eager"
+        ).eval()
+    found = _load(path, return_tensors=True, model_to_load=model)["tensors"]
+    missing, unknown = model.load_state_dict(found, strict=False)
+    model.tie_weights()
+    missing = [name for name in missing if name != "lm_head.weight"]
+    if missing or unknown:
+        raise bad(
+            path.name, f"has other weights than transformers expects: {(missing + unknown)[0]}"
+        )
+    model.model.rotary_emb.inv_freq /= frequency_divisors
+    return Generator(model)
 
 
 def _load(path: Path, **options: Any) -> dict[str, Any]:

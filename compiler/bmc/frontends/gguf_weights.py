@@ -12,7 +12,7 @@ from gguf.constants import GGMLQuantizationType
 
 from bmc import golden
 from bmc.errors import BmcError
-from bmc.frontends import packed_linear
+from bmc.frontends import gguf_super_blocks, packed_linear
 from bmc.frontends.gguf_file import GgufFile, Tensor, bad, shown
 from bmc.frontends.packed_linear import Packed, PackedEmbedding, PackedLinear
 
@@ -118,8 +118,12 @@ class Weights:
         stored = self._file.bytes_of(found).reshape(rows, -1)
         stored = stored if order is None else stored[order]
         format_name = _FORMAT_OF.get(found.kind)
-        if format_name:
-            table = packed(format_name, stored, rows)
+        if format_name or found.kind in gguf_super_blocks.KINDS:
+            table = (
+                packed(format_name, stored, rows)
+                if format_name
+                else gguf_super_blocks.packed(found.kind, stored, rows)
+            )
             for scales in (table.scales, table.mins):
                 if scales is not None:
                     golden.check_finite(name, scales.numpy())

@@ -1,7 +1,7 @@
 """Linear layers and embeddings whose weights stay as packed as GGML's formats have them, in blocks along the sum.
 
 Their forward() unpacks the weights with integer ops of PyTorch, to f32 and exactly as GGML does. What lowers a model
-recognizes these ops, so their order matters (packed_linear_test.py). A block of 32 weights w is
+recognizes these ops, so their order matters (packed_linear_test.py). A block of 32 weights w is, for files of GGML,
 
 | Format | Codes of a block | Highs of a block | w |
 | --- | --- | --- | --- |
@@ -12,7 +12,8 @@ recognizes these ops, so their order matters (packed_linear_test.py). A block of
 | q8_0 | int8 [32] | | code * scale |
 
 Codes of four bits are two in a byte: element i is the low half of byte i, element 16 + i its high half. Bit i % 8 of
-byte i // 8 of the highs is the fifth bit of element i.
+byte i // 8 of the highs is the fifth bit of element i. Scales and least values may also be f32, and a block of q8_0
+may have another number of weights (gguf_super_blocks.py).
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-
-BLOCK = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +51,12 @@ FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Weights [rows, columns] in blocks of 32 columns.
+    """Weights [rows, columns] in blocks of columns.
 
     Attributes:
       format: a key of FORMATS.
-      codes: uint8 [rows, columns / 32, 16], or int8 [rows, columns / 32, 32] of q8_0.
-      scales: f16 [rows, columns / 32].
+      codes: uint8 [rows, columns / 32, 16], or int8 [rows, columns / block, block] of q8_0.
+      scales: f16 or f32 [rows, columns / block].
       mins: as scales, if the format has them.
       highs: uint8 [rows, columns / 32, 4], if the format has them.
     """

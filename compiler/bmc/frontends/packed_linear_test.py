@@ -8,7 +8,7 @@ import gguf
 import numpy as np
 import torch
 
-from bmc.frontends import packed_linear
+from bmc.frontends import gguf_super_blocks, packed_linear
 from bmc.frontends.gguf_weights import packed
 
 _TYPES = {
@@ -51,6 +51,28 @@ class PackedTest(unittest.TestCase):
                     got = table(torch.arange(_ROWS)).numpy()
                     np.testing.assert_array_equal(got, gguf.quants.dequantize(changed, kind))
                     self.assertFalse(np.array_equal(got, expected))
+
+    def test_blocks_of_blocks_lose_nothing(self) -> None:
+        for kind in gguf_super_blocks.KINDS:
+            with self.subTest(kind.name):
+                stored = _random_blocks(kind)
+                expected = gguf.quants.dequantize(stored, kind)
+                self.assertGreater(np.unique(expected).size, 900)
+                table = packed_linear.PackedEmbedding(
+                    gguf_super_blocks.packed(kind, stored, _ROWS)
+                )
+                np.testing.assert_array_equal(table(torch.arange(_ROWS)).numpy(), expected)
+
+
+def _random_blocks(kind: gguf.GGMLQuantizationType) -> np.ndarray:
+    """Returns any bytes [rows, bytes of 512 weights] but for the halves, which are small numbers."""
+    random = np.random.default_rng(2)
+    block_bytes = gguf.constants.GGML_QUANT_SIZES[kind][1]
+    blocks = random.integers(256, size=(_ROWS * 2, block_bytes), dtype=np.uint8)
+    for place in (208,) if kind is gguf.GGMLQuantizationType.Q6_K else (0, 2):
+        halves = random.normal(size=(len(blocks), 1)).astype(np.float16)
+        blocks[:, place : place + 2] = halves.view(np.uint8)
+    return blocks.reshape(_ROWS, -1)
 
 
 def _quantized(kind: gguf.GGMLQuantizationType) -> tuple[np.ndarray, np.ndarray]:
