@@ -11,8 +11,8 @@ from bmc import artifacts, golden, installing, names, progress, spec
 from bmc.artifacts import GoldenCall, ImportedModel
 from bmc.dtype import DType
 from bmc.errors import BmcError
-from bmc.frontends import torch as torch_frontend
 from bmc.frontends import prompts, user_cases
+from bmc.frontends import torch as torch_frontend
 from bmc.frontends.options import ImportOptions
 from bmc.frontends.prompts import Sizes
 from bmc.frontends.survey import Survey

@@ -46,8 +46,8 @@ def packed(kind: GGMLQuantizationType, stored: _Bytes, rows: int) -> Packed:
     factors, offsets = (
         each.astype(np.float32) for each in quants.Q4_K.get_scale_min(blocks[:, 4:16].copy())
     )
-    codes = _codes(kind, blocks, {0: _ONE, 2: np.zeros(2, np.uint8), 4: _PARTS})
-    codes = codes.reshape(rows, -1, 32).astype(np.uint8)
+    weights = _codes(kind, blocks, {0: _ONE, 2: np.zeros(2, np.uint8), 4: _PARTS})
+    codes = weights.reshape(rows, -1, 32).astype(np.uint8)
     halves = codes & 15
     highs = None
     if kind is _Q5_K:

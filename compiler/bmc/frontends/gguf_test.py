@@ -49,7 +49,7 @@ class GgufTest(support.ModelFileTest):
             for p in model.parameters
             if p.name.rpartition(".")[2] in ("codes", "scales", "mins")
         )
-        linear = (64 * 64 * 2 + 32 * 64 * 2 + 96 * 64 * 3)
+        linear = 64 * 64 * 2 + 32 * 64 * 2 + 96 * 64 * 3
         self.assertEqual(linear * 20 // 32 + 300 * 64 * 34 // 32, stored)
 
     def test_an_untied_head_and_other_formats(self) -> None:

@@ -58,9 +58,7 @@ class PackedTest(unittest.TestCase):
                 stored = _random_blocks(kind)
                 expected = gguf.quants.dequantize(stored, kind)
                 self.assertGreater(np.unique(expected).size, 900)
-                table = packed_linear.PackedEmbedding(
-                    gguf_super_blocks.packed(kind, stored, _ROWS)
-                )
+                table = packed_linear.PackedEmbedding(gguf_super_blocks.packed(kind, stored, _ROWS))
                 np.testing.assert_array_equal(table(torch.arange(_ROWS)).numpy(), expected)
 
 

@@ -15,6 +15,8 @@ from bmc.frontends import prompts
 from bmc.frontends.prompts import Sizes
 from bmc.frontends.transformers_generator import Generator
 
+# Added to the score of a token that is not seen.
+_UNSEEN = -1e30
 _TOLERANCE = spec.Tolerance(atol=1e-3, rtol=1e-3)
 
 
@@ -66,9 +68,13 @@ class _Decoder(torch.nn.Module):  # type: ignore[misc]
         self.model = model
         self._last = context - 1
         config = model.config.get_text_config()
+        slides = "sliding_attention" in (getattr(config, "layer_types", None) or ())
+        self._window = config.sliding_window if slides else None
         self._layers = [StaticLayer(context) for _ in range(config.num_hidden_layers)]
         heads = getattr(config, "num_key_value_heads", config.num_attention_heads)
-        width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        width = (
+            getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        )
         for number, layer in enumerate(self._layers):
             layer.lazy_initialization(torch.zeros(1, heads, context, width))
             self.register_buffer(f"keys_{number}", layer.keys)
@@ -91,6 +97,7 @@ class _Decoder(torch.nn.Module):  # type: ignore[misc]
         places = (self.length + torch.arange(tokens.shape[0])).clamp(max=self._last)
         logits = self.model(
             tokens[None],
+            attention_mask=self._masks(places),
             past_key_values=Cache(layers=self._layers),
             cache_position=places,
             position_ids=places[None],
@@ -99,3 +106,12 @@ class _Decoder(torch.nn.Module):  # type: ignore[misc]
         ).logits[0]
         self.length.add_(tokens.shape[0])
         return logits.argmax(1), logits
+
+    def _masks(self, places: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
+        """Returns what to add to scores, f32 [1, 1, n, context], by kind of layer if some see only the last tokens."""
+        ages = places[:, None] - torch.arange(self._last + 1)
+        full = torch.where(ages >= 0, 0.0, _UNSEEN)[None, None]
+        if self._window is None:
+            return full
+        near = torch.where(ages < self._window, full, _UNSEEN)
+        return {"full_attention": full, "sliding_attention": near}

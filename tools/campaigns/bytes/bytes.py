@@ -34,7 +34,15 @@ from tools import cli
 _FUZZ_INPUTS = 1_000_000
 _PROPERTY_INPUTS = 20_000
 # Of each kind: what is read in a process that imported the framework once, and by the whole command.
-_MODEL_FILES = {".keras": 500, ".mlir": 1000, ".onnx": 1000, ".pt2": 500, ".tflite": 1000, "": 500}
+_MODEL_FILES = {
+    ".gguf": 500,
+    ".keras": 500,
+    ".mlir": 1000,
+    ".onnx": 1000,
+    ".pt2": 500,
+    ".tflite": 1000,
+    "": 500,
+}
 _COMMANDS = 8
 # How often a cycle of ten trials runs a target: those that take longer for an input run less often.
 _SHARES = {

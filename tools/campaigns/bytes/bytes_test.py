@@ -141,7 +141,7 @@ class FuzzersTest(unittest.TestCase):
 
 class CampaignTest(unittest.TestCase):
     def test_full_length(self) -> None:
-        models = ("a.keras", "a.mlir", "a.onnx", "a.pt2", "a.tflite", "folder")
+        models = ("a.gguf", "a.keras", "a.mlir", "a.onnx", "a.pt2", "a.tflite", "folder")
         trials = bytes_campaign.schedule(_attacked(*models))
         self.assertEqual(len(trials), bytes_campaign.FULL_LENGTH)
         self.assertGreaterEqual(sum(trial.inputs for trial in trials), 10**8)

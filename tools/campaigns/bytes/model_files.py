@@ -34,6 +34,13 @@ _USER_ERROR = 1
 
 # What each kind of file is read with: one process never imports both torch and TensorFlow.
 _MODULES = {
+    ".gguf": (
+        "bmc.frontends.gguf",
+        "bmc.frontends.gguf_decoder",
+        "bmc.frontends.gguf_file",
+        "bmc.frontends.gguf_reference",
+        "torch_mlir.fx",
+    ),
     ".keras": ("bmc.frontends.keras", "keras", "tensorflow"),
     ".mlir": ("bmc.frontends.mlir",),
     ".onnx": ("bmc.frontends.onnx", "onnx.reference", "onnxruntime"),
