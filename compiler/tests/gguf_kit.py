@@ -24,6 +24,7 @@ class Small:
       is_tied: whether that also makes the logits.
       biases: whether queries, keys and values have biases.
       head_norms: whether queries and keys are normalized.
+      post_norms: whether also the results of attention and network are normalized.
       frequencies: whether the file changes the frequencies of positions.
       metadata: further keys without the architecture, with numbers or texts.
       extra: a tensor that no such model has, or "".
@@ -36,6 +37,7 @@ class Small:
     is_tied: bool = True
     biases: bool = False
     head_norms: bool = False
+    post_norms: bool = False
     frequencies: bool = False
     metadata: Mapping[str, float | int | str] = field(default_factory=dict)
     extra: str = ""
@@ -99,6 +101,9 @@ def write(path: Path, model: Small = Small()) -> Path:
         matrix(f"{name}.ffn_down", WIDTH, HIDDEN)
         norm(f"{name}.attn_norm")
         norm(f"{name}.ffn_norm")
+        if model.post_norms:
+            norm(f"{name}.post_attention_norm")
+            norm(f"{name}.post_ffw_norm")
     if model.extra:
         norm(model.extra)
     writer.write_header_to_file()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,8 @@ def survey_file(path: Path, options: ImportOptions) -> Survey:
 
 
 def _require_packages() -> None:
+    # transformers would load it wherever it is installed, which takes seconds.
+    os.environ["USE_TF"] = "0"
     try:
         import gguf  # noqa: F401
         import torch  # noqa: F401

@@ -22,13 +22,22 @@ class Family:
     Attributes:
       interleaves: whether rows of queries and keys are stored so that pairs that turn together are neighbors.
       head_norms: whether queries and keys are normalized, each head by itself.
+      post_norms: whether also the results of attention and network are normalized.
+      scales_tokens: whether rows of the table of tokens are multiplied by the root of the width.
+      is_gelu: whether gates are GELU by tanh, and not SiLU.
+      period: every layer of this number sees all tokens, and the others only the last ones; 1: all see all.
     """
 
     interleaves: bool = False
     head_norms: bool = False
+    post_norms: bool = False
+    scales_tokens: bool = False
+    is_gelu: bool = False
+    period: int = 1
 
 
 FAMILIES = {
+    "gemma3": Family(head_norms=True, post_norms=True, scales_tokens=True, is_gelu=True, period=6),
     "llama": Family(interleaves=True),
     "qwen2": Family(),
     "qwen3": Family(head_norms=True),
@@ -52,6 +61,8 @@ class Config:
       epsilon: what normalizations add to a mean of squares.
       rope_base: positions turn pair i of a head by the angle position / rope_base ** (2 i / head_width), ...
       rope_divisor: ... divided by this.
+      window: how many tokens a layer sees that does not see all, and ...
+      window_rope_base: ... the base of its angles, which are divided by nothing.
     """
 
     family: Family
@@ -66,6 +77,11 @@ class Config:
     epsilon: float
     rope_base: float
     rope_divisor: float
+    window: int
+    window_rope_base: float
+
+    def sees_all(self, layer: int) -> bool:
+        return (layer + 1) % self.family.period == 0
 
 
 def read(file: GgufFile) -> Config:
@@ -79,12 +95,12 @@ def read(file: GgufFile) -> Config:
             f"'{file.name}' has the architecture {shown(name)}",
             hint=f"bmc knows {', '.join(FAMILIES)}",
         )
-    keys = _Keys(file, name)
+    keys, family = _Keys(file, name), FAMILIES[name]
     heads = keys.whole("attention.head_count")
     width = keys.whole("embedding_length")
     head_width = keys.whole("attention.key_length", width // heads)
     config = Config(
-        family=FAMILIES[name],
+        family=family,
         layers=keys.whole("block_count"),
         width=width,
         hidden=keys.whole("feed_forward_length"),
@@ -96,6 +112,8 @@ def read(file: GgufFile) -> Config:
         epsilon=keys.real("attention.layer_norm_rms_epsilon"),
         rope_base=keys.real("rope.freq_base", 10000.0),
         rope_divisor=_divisor(keys),
+        window=0 if family.period == 1 else keys.whole("attention.sliding_window"),
+        window_rope_base=10000.0,
     )
     if heads % config.key_heads:
         raise bad(file.name, f"has {heads} heads of queries for {config.key_heads} of keys")

@@ -25,11 +25,13 @@ class Decoder(torch.nn.Module):  # type: ignore[misc]
             "token_embd", config.vocabulary, config.width, not weights.has("output.weight")
         )
         self.head = head or weights.linear("output", config.vocabulary, config.width)
-        turns = _turns(config, weights, context)
-        self.register_buffer("cosines", turns.cos())
-        self.register_buffer("sines", turns.sin())
+        self._scale = config.width**0.5 if config.family.scales_tokens else 1.0
+        self.turns = _Turns(_frequencies(config, weights), context)
+        self.near_turns = self.turns
+        if config.window:
+            self.near_turns = _Turns(_powers(config.window_rope_base, config.head_width), context)
         self.blocks = torch.nn.ModuleList(
-            _Block(config, weights, context, f"blk.{number}") for number in range(config.layers)
+            _Block(config, weights, context, number) for number in range(config.layers)
         )
         self.norm = _Norm(weights.vector("output_norm.weight", config.width), config.epsilon)
         self.register_buffer("length", torch.zeros(1, dtype=torch.int64))
@@ -45,13 +47,30 @@ class Decoder(torch.nn.Module):  # type: ignore[misc]
 
     def _continue(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         places = (self.length + torch.arange(tokens.shape[0])).clamp(max=self._last)
-        turns = self.cosines[places], self.sines[places]
+        all_turns = self.turns(places)
+        near_turns = all_turns if self.near_turns is self.turns else self.near_turns(places)
         x = self.tokens(tokens)
+        if self._scale != 1:
+            x = x * self._scale
         for block in self.blocks:
-            x = block(x, places, turns)
+            x = block(x, places, all_turns if block.sees_all else near_turns)
         self.length.add_(tokens.shape[0])
         logits = self.head(self.norm(x[-1:]))
         return logits.argmax(1), logits
+
+
+class _Turns(torch.nn.Module):  # type: ignore[misc]
+    """Cosines and sines of the angles by which positions turn pairs."""
+
+    def __init__(self, frequencies: torch.Tensor, context: int) -> None:
+        super().__init__()
+        angles = torch.outer(torch.arange(context).float(), frequencies)
+        self.register_buffer("cosines", angles.cos())
+        self.register_buffer("sines", angles.sin())
+
+    def forward(self, places: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Maps i64 [n] to two of f32 [n, head_width / 2]."""
+        return self.cosines[places], self.sines[places]
 
 
 class _Norm(torch.nn.Module):  # type: ignore[misc]
@@ -68,31 +87,50 @@ class _Norm(torch.nn.Module):  # type: ignore[misc]
 
 
 class _Block(torch.nn.Module):  # type: ignore[misc]
-    """Attention over earlier tokens, then a gated network, with a normalization before both."""
+    """Attention over earlier tokens, then a gated network, with a normalization before both, or also behind."""
 
-    def __init__(self, config: Config, weights: Weights, context: int, name: str) -> None:
+    def __init__(self, config: Config, weights: Weights, context: int, number: int) -> None:
         super().__init__()
-        self.attention_norm = _norm(weights, f"{name}.attn_norm", config.width, config)
-        self.attention = _Attention(config, weights, context, name)
-        self.network_norm = _norm(weights, f"{name}.ffn_norm", config.width, config)
+        name = f"blk.{number}"
+
+        def norm(part: str, is_there: bool = True) -> torch.nn.Module:
+            there = _norm(weights, f"{name}.{part}", config.width, config) if is_there else None
+            return there or torch.nn.Identity()
+
+        post = config.family.post_norms
+        self._is_gelu = config.family.is_gelu
+        self.sees_all = config.sees_all(number)
+        self.attention_norm = norm("attn_norm")
+        self.attention = _Attention(
+            config, weights, context, name, 0 if self.sees_all else config.window
+        )
+        self.attention_post_norm = norm("post_attention_norm", post)
+        self.network_norm = norm("ffn_norm")
         self.gate = weights.linear(f"{name}.ffn_gate", config.hidden, config.width)
         self.up = weights.linear(f"{name}.ffn_up", config.hidden, config.width)
         self.down = weights.linear(f"{name}.ffn_down", config.width, config.hidden)
+        self.network_post_norm = norm("post_ffw_norm", post)
 
     def forward(
         self, x: torch.Tensor, places: torch.Tensor, turns: tuple[torch.Tensor, torch.Tensor]
     ) -> torch.Tensor:
         """Maps f32 [n, width] at `places` i64 [n] to the same shape; for `turns` see _turned()."""
-        x = x + self.attention(self.attention_norm(x), places, turns)
+        attended = self.attention(self.attention_norm(x), places, turns)
+        x = x + self.attention_post_norm(attended)
         y = self.network_norm(x)
-        return x + self.down(functional.silu(self.gate(y)) * self.up(y))
+        gate = self.gate(y)
+        gate = functional.gelu(gate, approximate="tanh") if self._is_gelu else functional.silu(gate)
+        return x + self.network_post_norm(self.down(gate * self.up(y)))
 
 
 class _Attention(torch.nn.Module):  # type: ignore[misc]
     """Attention in which several heads of queries share one of keys and values."""
 
-    def __init__(self, config: Config, weights: Weights, context: int, name: str) -> None:
+    def __init__(
+        self, config: Config, weights: Weights, context: int, name: str, window: int
+    ) -> None:
         super().__init__()
+        self._window = window
         self._heads = config.key_heads
         self._head_width = config.head_width
         self._context = context
@@ -139,7 +177,10 @@ class _Attention(torch.nn.Module):  # type: ignore[misc]
         # f32 [key heads, query heads of each * n, head width]
         shared = queries.unflatten(0, (self._heads, -1)).flatten(1, 2)
         scores = shared @ seen_keys.transpose(1, 2) * self._head_width**-0.5
-        is_seen = torch.arange(self._context) <= places[:, None]
+        ages = places[:, None] - torch.arange(self._context)
+        is_seen = ages >= 0
+        if self._window:
+            is_seen = is_seen & (ages < self._window)
         scores = scores.unflatten(1, (-1, count)).masked_fill(~is_seen, -1e30)
         found = scores.softmax(-1).flatten(1, 2) @ seen_values
         by_token = found.unflatten(1, (-1, count)).flatten(0, 1).transpose(0, 1)
@@ -150,13 +191,16 @@ def _norm(weights: Weights, name: str, size: int, config: Config) -> _Norm:
     return _Norm(weights.vector(f"{name}.weight", size), config.epsilon)
 
 
-def _turns(config: Config, weights: Weights, context: int) -> torch.Tensor:
-    """Returns the angles by which positions turn pairs, f32 [context, head_width / 2]."""
-    pairs = torch.arange(0, config.head_width, 2).float() / config.head_width
-    frequencies = 1.0 / (config.rope_base**pairs) / config.rope_divisor
+def _frequencies(config: Config, weights: Weights) -> torch.Tensor:
+    """Returns by which angles a position turns pairs, f32 [head_width / 2]."""
+    frequencies = _powers(config.rope_base, config.head_width) / config.rope_divisor
     if weights.has("rope_freqs.weight"):
         frequencies = frequencies / weights.vector("rope_freqs.weight", config.head_width // 2)
-    return torch.outer(torch.arange(context).float(), frequencies)
+    return frequencies
+
+
+def _powers(base: float, head_width: int) -> torch.Tensor:
+    return 1.0 / base ** (torch.arange(0, head_width, 2).float() / head_width)
 
 
 def _turned(x: torch.Tensor, turns: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:

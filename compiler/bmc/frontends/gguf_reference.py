@@ -27,7 +27,11 @@ def load(path: Path, config: Config, frequency_divisors: torch.Tensor) -> Genera
       BmcError: transformers finds another set of weights in it.
     """
     # What transformers takes from keys that a file need not have.
-    known = {"vocab_size": config.vocabulary, "head_dim": config.head_width}
+    known = {
+        "vocab_size": config.vocabulary,
+        "head_dim": config.head_width,
+        "query_pre_attn_scalar": config.head_width,  # of Gemma
+    }
     settings = _load(path)["config"] | known
     kind = settings.pop("model_type")
     # Random weights would take longer than all else here.

@@ -68,6 +68,24 @@ class GgufTest(support.ModelFileTest):
     def test_scaled_positions(self) -> None:
         self.imported(Small(metadata={"rope.scaling.type": "linear", "rope.scaling.factor": 4.0}))
 
+    def test_gemma3(self) -> None:
+        # Of six layers the last one sees all tokens.
+        self.imported(
+            Small(
+                "gemma3",
+                layers=6,
+                head_norms=True,
+                post_norms=True,
+                metadata={
+                    "attention.key_length": 32,
+                    "attention.sliding_window": 3,
+                    "rope.freq_base": 1000000.0,
+                    "rope.scaling.type": "linear",
+                    "rope.scaling.factor": 8.0,
+                },
+            )
+        )
+
     def test_qwen2(self) -> None:
         self.imported(Small("qwen2", biases=True))
 
@@ -107,7 +125,7 @@ class GgufTest(support.ModelFileTest):
 
     def test_what_is_not_supported_is_named(self) -> None:
         for model, parts in (
-            (Small("mamba"), ("'mamba'", "llama, qwen2, qwen3")),
+            (Small("mamba"), ("'mamba'", "gemma3, llama, qwen2, qwen3")),
             (Small(extra="blk.0.ffn_gate_inp"), ("'blk.0.ffn_gate_inp.weight'",)),
             (
                 Small(metadata={"attention.sliding_window": 64}),
