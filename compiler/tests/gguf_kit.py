@@ -8,8 +8,7 @@ from pathlib import Path
 
 import gguf
 import numpy as np
-
-Kind = gguf.GGMLQuantizationType
+from gguf import GGMLQuantizationType as Kind
 
 
 @dataclass(frozen=True)

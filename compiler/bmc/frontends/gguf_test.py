@@ -9,7 +9,8 @@ from typing import Any
 import gguf_kit
 import numpy as np
 import support
-from gguf_kit import Kind, Small
+from gguf import GGMLQuantizationType as Kind
+from gguf_kit import Small
 
 from bmc.artifacts import ImportedModel
 
@@ -162,7 +163,7 @@ class GgufTest(support.ModelFileTest):
     def test_the_context_is_bounded(self) -> None:
         model = self.load(self.written(Small()))
         self.assertEqual((16,), model.signatures[0].inputs[0].shape)
-        self.assertIn((128, 8), [p.shape for p in model.parameters if p.name == "cosines"])
+        self.assertIn((128, 8), [p.shape for p in model.parameters if p.name == "turns.cosines"])
 
 
 if __name__ == "__main__":
