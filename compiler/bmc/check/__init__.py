@@ -172,6 +172,7 @@ class _Check:
             self._shaped(options),
             options.constants,
             options.quantize,
+            options.context,
         )
         self.say(
             f"nothing blocks the import; BUILD.bazel beside the model\n\n{lines.text(self.target)}"

@@ -39,6 +39,7 @@ class ModelLines:
       frontend: the frontend that imports it.
       shapes, constants: its attributes of these names.
       quantize: int8, f16 or nothing.
+      context: how many tokens a .gguf file's model remembers; 0: the default.
     """
 
     source: str
@@ -46,6 +47,7 @@ class ModelLines:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     constants: Mapping[str, float] = field(default_factory=dict)
     quantize: str = ""
+    context: int = 0
 
     @property
     def _is_factory(self) -> bool:
@@ -93,6 +95,8 @@ class ModelLines:
         if self.quantize:
             attributes["quantize"] = self.quantize
         lines = {key: _quoted(value) for key, value in attributes.items()}
+        if self.context:
+            lines["context"] = str(self.context)
         if self.constants:
             lines["constants"] = constants(self.constants)
         if self.shapes:

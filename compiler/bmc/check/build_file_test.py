@@ -68,6 +68,13 @@ class BuildFileTest(unittest.TestCase):
             },
         )
 
+    def test_a_language_model(self) -> None:
+        found = rules(ModelLines("a.gguf", "gguf", {"tokens": (8,)}, context=64).text(_RV64))
+        self.assertEqual(
+            found["bm_model"],
+            {"name": "a", "src": "a.gguf", "context": 64, "shapes": {"tokens": [8]}},
+        )
+
     def test_a_factory_names_its_framework(self) -> None:
         tensorflow = ["ai-edge-litert", "keras", "tensorflow", "tosa-converter-for-tflite"]
         for frontend, quantize, deps in (
