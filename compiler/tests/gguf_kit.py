@@ -43,7 +43,7 @@ class Small:
 
 
 WIDTH, HIDDEN, HEADS, KEY_HEADS = 64, 96, 4, 2
-VOCABULARY, CONTEXT = 300, 128
+VOCABULARY, CONTEXT = 300, 1024
 
 
 def write(path: Path, model: Small = Small()) -> Path:

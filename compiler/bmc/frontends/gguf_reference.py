@@ -9,6 +9,8 @@ import torch
 import transformers
 from transformers import modeling_gguf_pytorch_utils, modeling_utils
 
+from bmc import factory
+from bmc.errors import BmcError
 from bmc.frontends import quiet
 from bmc.frontends.gguf_config import Config
 from bmc.frontends.gguf_file import bad
@@ -24,8 +26,21 @@ def load(path: Path, config: Config, frequency_divisors: torch.Tensor) -> Genera
       frequency_divisors: f32 [head_width / 2], which transformers does not read from such files.
 
     Raises:
-      BmcError: transformers finds another set of weights in it.
+      BmcError: transformers cannot read it, or finds another set of weights in it.
     """
+    try:
+        model = _model(path, config)
+    except BmcError:
+        raise
+    except Exception as error:
+        raise bad(
+            path.name, f"is not what transformers expects: {factory.first_line(error)}"
+        ) from error
+    model.model.rotary_emb.inv_freq /= frequency_divisors
+    return Generator(model)
+
+
+def _model(path: Path, config: Config) -> Any:
     # What transformers takes from keys that a file need not have.
     known = {
         "vocab_size": config.vocabulary,
@@ -47,8 +62,7 @@ def load(path: Path, config: Config, frequency_divisors: torch.Tensor) -> Genera
         raise bad(
             path.name, f"has other weights than transformers expects: {(missing + unknown)[0]}"
         )
-    model.model.rotary_emb.inv_freq /= frequency_divisors
-    return Generator(model)
+    return model
 
 
 def _load(path: Path, **options: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import unittest
 from typing import Any
+from unittest import mock
 
 import gguf_kit
 import numpy as np
@@ -42,32 +43,44 @@ class GgufTest(support.ModelFileTest):
         self.assertEqual([True, *[False] * (len(calls) - 1)], [call.reset for call in calls])
         # What is generated is fed back.
         self.assertEqual(model.golden.outputs[1][0], model.golden.inputs[2][0])
-
-    def test_weights_stay_packed(self) -> None:
-        model = self.load(self.written(Small()), **_SHORT)
+        # Weights stay packed, with 20 bytes for a block of Q4_1 and 34 of Q8_0.
         stored = sum(
             int(np.prod(p.shape)) * np.dtype(p.dtype).itemsize
             for p in model.parameters
             if p.name.rpartition(".")[2] in ("codes", "scales", "mins")
         )
-        linear = 64 * 64 * 2 + 32 * 64 * 2 + 96 * 64 * 3
-        self.assertEqual(linear * 20 // 32 + 300 * 64 * 34 // 32, stored)
+        elements = 2 * 64 * (64 * 2 + 32 * 2 + 96 * 3)
+        self.assertEqual(elements // 32 * 20 + 300 * 64 // 32 * 34, stored)
 
-    def test_an_untied_head_and_other_formats(self) -> None:
-        self.imported(Small(linear=Kind.Q5_0, embedding=Kind.Q4_0, is_tied=False))
-
-    def test_floats_and_changed_frequencies(self) -> None:
+    def test_floats_an_untied_head_and_changed_frequencies(self) -> None:
         self.imported(
             Small(
                 linear=Kind.F16,
                 embedding=Kind.F32,
+                is_tied=False,
                 frequencies=True,
-                metadata={"rope.freq_base": 500000.0, "attention.key_length": 32},
+                metadata={
+                    "rope.freq_base": 500000.0,
+                    "rope.dimension_count": 32,
+                    "attention.key_length": 32,
+                },
             )
         )
 
-    def test_scaled_positions(self) -> None:
-        self.imported(Small(metadata={"rope.scaling.type": "linear", "rope.scaling.factor": 4.0}))
+    def test_qwen2_with_scaled_positions(self) -> None:
+        scaling = {"rope.scaling.type": "linear", "rope.scaling.factor": 4.0}
+        self.imported(Small("qwen2", biases=True, metadata=scaling))
+
+    def test_qwen3_in_other_formats(self) -> None:
+        self.imported(
+            Small(
+                "qwen3",
+                linear=Kind.Q5_0,
+                embedding=Kind.Q4_0,
+                head_norms=True,
+                metadata={"attention.key_length": 32},
+            )
+        )
 
     def test_gemma3(self) -> None:
         # Of six layers the last one sees all tokens.
@@ -87,19 +100,15 @@ class GgufTest(support.ModelFileTest):
             )
         )
 
-    def test_qwen2(self) -> None:
-        self.imported(Small("qwen2", biases=True))
-
-    def test_qwen3(self) -> None:
-        self.imported(Small("qwen3", head_norms=True, metadata={"attention.key_length": 32}))
-
     def test_prompts_of_the_user(self) -> None:
         model = self.load(
             self.written(Small()),
             "return Cases(((np.arange(9),), (np.arange(5) + 7,)), Tolerance(1e-3, 1e-3))",
-            **_SHORT,
+            shapes={"tokens": (4,)},
         )
         self.agrees(model)
+        # The default is less than the file's 1,024.
+        self.assertIn((512, 8), [p.shape for p in model.parameters if p.name == "turns.cosines"])
         firsts = [i for i, call in enumerate(model.golden.calls) if call.reset]
         self.assertEqual(2, len(firsts))
         given = [case[0].tolist() for case in model.golden.inputs]
@@ -148,10 +157,18 @@ class GgufTest(support.ModelFileTest):
                 data = self.written(dataclasses.replace(Small(), metadata=metadata))
                 self.rejects("bad-file", words, data=data)
 
+    def test_what_transformers_cannot_read(self) -> None:
+        failing = mock.patch(
+            "transformers.modeling_gguf_pytorch_utils.load_gguf_checkpoint",
+            side_effect=KeyError("general.name"),
+        )
+        with failing:
+            self.rejects("bad-file", "transformers expects: ", data=self.written(Small()), **_SHORT)
+
     def test_options(self) -> None:
         data = self.written(Small())
         given: dict[str, dict[str, Any]] = {
-            "a context of 129 tokens": {"context": 129},
+            "a context of 1025 tokens": {"context": 1025},
             "shapes are given": {"shapes": {"token": (1,)}},
             "up to the context of 8": {"context": 8, "shapes": {"tokens": (9,)}},
             "quantize is given": {"quantize": "int8"},
@@ -159,11 +176,6 @@ class GgufTest(support.ModelFileTest):
         for words, options in given.items():
             with self.subTest(words):
                 self.rejects("bad-option", words, data=data, **options)
-
-    def test_the_context_is_bounded(self) -> None:
-        model = self.load(self.written(Small()))
-        self.assertEqual((16,), model.signatures[0].inputs[0].shape)
-        self.assertIn((128, 8), [p.shape for p in model.parameters if p.name == "turns.cosines"])
 
 
 if __name__ == "__main__":
