@@ -46,6 +46,41 @@ WIDTH, HIDDEN, HEADS, KEY_HEADS = 64, 96, 4, 2
 VOCABULARY, CONTEXT = 300, 1024
 
 
+def write_gpt2(path: Path, kind: Kind = Kind.Q8_0) -> Path:
+    """Writes a GPT-2 of one layer to `path`, and returns that."""
+    writer = gguf.GGUFWriter(path, "gpt2")
+    writer.add_block_count(1)
+    writer.add_context_length(48)
+    writer.add_embedding_length(WIDTH)
+    writer.add_feed_forward_length(HIDDEN)
+    writer.add_head_count(HEADS)
+    writer.add_layer_norm_eps(1e-5)
+    writer.add_name("small")
+    random = np.random.default_rng(0)
+
+    def layer(name: str, rows: int, columns: int, has_bias: bool = True) -> None:
+        weights = random.normal(0, 1.5 * columns**-0.5, (rows, columns)).astype(np.float32)
+        writer.add_tensor(f"{name}.weight", gguf.quants.quantize(weights, kind), raw_dtype=kind)
+        if has_bias:
+            writer.add_tensor(f"{name}.bias", random.normal(0, 0.5, rows).astype(np.float32))
+
+    layer("token_embd", VOCABULARY, WIDTH, has_bias=False)
+    layer("position_embd", 48, WIDTH, has_bias=False)
+    layer("blk.0.attn_qkv", 3 * WIDTH, WIDTH)
+    layer("blk.0.attn_output", WIDTH, WIDTH)
+    layer("blk.0.ffn_up", HIDDEN, WIDTH)
+    layer("blk.0.ffn_down", WIDTH, HIDDEN)
+    for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):
+        for part, mean in (("weight", 1), ("bias", 0)):
+            values = random.normal(mean, 0.1, WIDTH).astype(np.float32)
+            writer.add_tensor(f"{name}.{part}", values)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
 def write(path: Path, model: Small = Small()) -> Path:
     """Writes a model with grouped queries to `path`, and returns that."""
     writer = gguf.GGUFWriter(path, model.architecture)

@@ -21,6 +21,7 @@ from bmc.golden import Declared
 
 if TYPE_CHECKING:
     from bmc.frontends.gguf_config import Config
+    from bmc.frontends.gguf_gpt2 import Config as Gpt2Config
     from bmc.frontends.transformers_generator import Generator
 
 PACKAGES = ("gguf", "torch", "torch-mlir", "transformers")
@@ -39,9 +40,14 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
       BmcError: the file is damaged, its architecture or a tensor of it is not supported, or an option does not fit.
     """
     _require_packages()
-    import torch
-
-    from bmc.frontends import gguf_config, gguf_decoder, gguf_file, gguf_reference, gguf_weights
+    from bmc.frontends import (
+        gguf_config,
+        gguf_decoder,
+        gguf_file,
+        gguf_gpt2,
+        gguf_reference,
+        gguf_weights,
+    )
 
     if options.quantize:
         raise BmcError(
@@ -50,20 +56,24 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
             hint="leave quantize out",
         )
     file = gguf_file.read(path, options.limits)
-    config = gguf_config.read(file)
-    sizes = _sizes(options, config, path.name)
     weights = gguf_weights.Weights(file)
-    module = gguf_decoder.Decoder(config, weights, sizes.context).eval()
-    divisors = torch.full((config.head_width // 2,), config.rope_divisor)
-    if weights.has("rope_freqs.weight"):
-        divisors = divisors * weights.vector("rope_freqs.weight", config.head_width // 2)
+    config: Config | Gpt2Config
+    if gguf_config.architecture(file) == gguf_gpt2.NAME:
+        config = gguf_gpt2.read(file)
+        sizes = _sizes(options, config, path.name)
+        module, divisors = gguf_gpt2.Gpt2(config, weights, sizes.context), None
+    else:
+        config = gguf_config.read(file)
+        sizes = _sizes(options, config, path.name)
+        module = gguf_decoder.Decoder(config, weights, sizes.context)
+        divisors = gguf_decoder.divisors(config, weights)
     progress.begin(progress.GOLDEN)
-    reference = gguf_reference.load(path, config, divisors)
+    reference = gguf_reference.load(path, config.for_transformers(), divisors)
     given = user_cases.of_file(replace(options, inputs=None))
     cases = [prompts.of_case(case, sizes) for case in given.cases] or [prompts.made_up(sizes)]
     calls = tuple(call for prompt in cases for call in prompts.calls(prompt, reference, sizes))
     model = spec.ModelSpec(
-        module,
+        module.eval(),
         (),
         _policies(given.tolerance or TOLERANCE),
         calls=calls,
@@ -84,9 +94,11 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
 def survey_file(path: Path, options: ImportOptions) -> Survey:
     """Returns the inputs of prefill and decode; raises the errors of import_file() for a file that cannot be read."""
     _require_packages()
-    from bmc.frontends import gguf_config, gguf_file
+    from bmc.frontends import gguf_config, gguf_file, gguf_gpt2
 
-    config = gguf_config.read(gguf_file.read(path, options.limits))
+    file = gguf_file.read(path, options.limits)
+    is_gpt2 = gguf_config.architecture(file) == gguf_gpt2.NAME
+    config = gguf_gpt2.read(file) if is_gpt2 else gguf_config.read(file)
     sizes = _sizes(options, config, path.name)
     return Survey(
         inputs=(
@@ -112,7 +124,7 @@ def _require_packages() -> None:
         ) from None
 
 
-def _sizes(options: ImportOptions, config: Config, name: str) -> Sizes:
+def _sizes(options: ImportOptions, config: Config | Gpt2Config, name: str) -> Sizes:
     context = options.context or min(config.context, prompts.DEFAULT_CONTEXT)
     if context > config.context:
         raise BmcError(

@@ -83,22 +83,36 @@ class Config:
     def sees_all(self, layer: int) -> bool:
         return (layer + 1) % self.family.period == 0
 
+    def for_transformers(self) -> dict[str, int]:
+        """Returns what transformers takes from keys that a file need not have."""
+        return {
+            "vocab_size": self.vocabulary,
+            "head_dim": self.head_width,
+            "query_pre_attn_scalar": self.head_width,  # of Gemma
+        }
 
-def read(file: GgufFile) -> Config:
-    """Reads the metadata; raises BmcError for an architecture that bmc does not know, or a value out of bounds."""
+
+def architecture(file: GgufFile) -> str:
+    """Returns what a file calls its architecture; raises BmcError if it says none."""
     name = file.metadata.get("general.architecture")
     if not isinstance(name, str):
         raise bad(file.name, "does not say its architecture")
+    return name
+
+
+def read(file: GgufFile) -> Config:
+    """Reads the metadata; raises BmcError for an architecture that bmc does not know, or a value out of bounds."""
+    name = architecture(file)
     if name not in FAMILIES:
         raise BmcError(
             "unsupported-model",
             f"'{file.name}' has the architecture {shown(name)}",
-            hint=f"bmc knows {', '.join(FAMILIES)}",
+            hint=f"bmc knows {', '.join(sorted((*FAMILIES, 'gpt2')))}",
         )
-    keys, family = _Keys(file, name), FAMILIES[name]
+    keys, family = Keys(file, name), FAMILIES[name]
     heads = keys.whole("attention.head_count")
     width = keys.whole("embedding_length")
-    head_width = keys.whole("attention.key_length", width // heads)
+    head_width = keys.whole("attention.key_length", max(width // heads, 1))
     config = Config(
         family=family,
         layers=keys.whole("block_count"),
@@ -107,7 +121,7 @@ def read(file: GgufFile) -> Config:
         heads=heads,
         key_heads=keys.whole("attention.head_count_kv", heads),
         head_width=head_width,
-        vocabulary=_vocabulary(file),
+        vocabulary=vocabulary(file),
         context=keys.whole("context_length"),
         epsilon=keys.real("attention.layer_norm_rms_epsilon"),
         rope_base=keys.real("rope.freq_base", 10000.0),
@@ -126,21 +140,22 @@ def read(file: GgufFile) -> Config:
     return config
 
 
-def _vocabulary(file: GgufFile) -> int:
+def vocabulary(file: GgufFile) -> int:
+    """Returns how many tokens there are; raises BmcError for a file without a table of them."""
     table = file.tensors.get("token_embd.weight")
     if table is None or len(table.shape) != 2:
         raise bad(file.name, "has no table of tokens, token_embd.weight")
     return table.shape[0]
 
 
-def _divisor(keys: _Keys) -> float:
+def _divisor(keys: Keys) -> float:
     kind = keys.get("rope.scaling.type", "none")
     if kind not in _SCALINGS:
         raise keys.unsupported("rope.scaling.type")
     return keys.real("rope.scaling.factor", 1.0) if kind == "linear" else 1.0
 
 
-class _Keys:
+class Keys:
     """The keys of one architecture."""
 
     def __init__(self, file: GgufFile, architecture: str) -> None:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional
 
+from bmc.frontends.gguf_cache import Cache
 from bmc.frontends.gguf_config import Config
 from bmc.frontends.gguf_weights import Weights
 
@@ -26,7 +27,9 @@ class Decoder(torch.nn.Module):  # type: ignore[misc]
         )
         self.head = head or weights.linear("output", config.vocabulary, config.width)
         self._scale = config.width**0.5 if config.family.scales_tokens else 1.0
-        self.turns = _Turns(_frequencies(config, weights), context)
+        self.turns = _Turns(
+            _powers(config.rope_base, config.head_width) / divisors(config, weights), context
+        )
         self.near_turns = self.turns
         if config.window:
             self.near_turns = _Turns(_powers(config.window_rope_base, config.head_width), context)
@@ -124,16 +127,12 @@ class _Block(torch.nn.Module):  # type: ignore[misc]
 
 
 class _Attention(torch.nn.Module):  # type: ignore[misc]
-    """Attention in which several heads of queries share one of keys and values."""
+    """What attention is given, and what it makes of that."""
 
     def __init__(
         self, config: Config, weights: Weights, context: int, name: str, window: int
     ) -> None:
         super().__init__()
-        self._window = window
-        self._heads = config.key_heads
-        self._head_width = config.head_width
-        self._context = context
         rows = config.heads * config.head_width
         key_rows = config.key_heads * config.head_width
         self.queries = weights.linear(
@@ -149,54 +148,29 @@ class _Attention(torch.nn.Module):  # type: ignore[misc]
         if config.family.head_norms:
             self.query_norm = _norm(weights, f"{name}.attn_q_norm", config.head_width, config)
             self.key_norm = _norm(weights, f"{name}.attn_k_norm", config.head_width, config)
-        shape = (config.key_heads * context, config.head_width)
-        self.register_buffer("seen_keys", torch.zeros(shape))
-        self.register_buffer("seen_values", torch.zeros(shape))
+        self.cache = Cache(config.key_heads, config.head_width, context, window)
 
     def forward(
         self, x: torch.Tensor, places: torch.Tensor, turns: tuple[torch.Tensor, torch.Tensor]
     ) -> torch.Tensor:
         """Maps f32 [n, width] at `places` i64 [n] to the same shape; for `turns` see _turned()."""
-        count = x.shape[0]
-
-        def heads(y: torch.Tensor) -> torch.Tensor:
-            return y.unflatten(-1, (-1, self._head_width)).transpose(0, 1)
-
-        queries = _turned(self.query_norm(heads(self.queries(x))), turns)
-        keys = _turned(self.key_norm(heads(self.keys(x))), turns)
-        values = heads(self.values(x))
-        # A head's rows lie together, so that the product reads them in their order.
-        first = torch.arange(self._heads) * self._context
-        rows = (first[:, None] + places).flatten()
-        self.seen_keys.index_copy_(0, rows, keys.flatten(0, 1))
-        self.seen_values.index_copy_(0, rows, values.flatten(0, 1))
-        seen_keys, seen_values = (
-            each.unflatten(0, (self._heads, self._context))
-            for each in (self.seen_keys, self.seen_values)
-        )
-        # f32 [key heads, query heads of each * n, head width]
-        shared = queries.unflatten(0, (self._heads, -1)).flatten(1, 2)
-        scores = shared @ seen_keys.transpose(1, 2) * self._head_width**-0.5
-        ages = places[:, None] - torch.arange(self._context)
-        is_seen = ages >= 0
-        if self._window:
-            is_seen = is_seen & (ages < self._window)
-        scores = scores.unflatten(1, (-1, count)).masked_fill(~is_seen, -1e30)
-        found = scores.softmax(-1).flatten(1, 2) @ seen_values
-        by_token = found.unflatten(1, (-1, count)).flatten(0, 1).transpose(0, 1)
-        return self.out(by_token.flatten(1))
+        queries = _turned(self.query_norm(self.cache.apart(self.queries(x))), turns)
+        keys = _turned(self.key_norm(self.cache.apart(self.keys(x))), turns)
+        values = self.cache.apart(self.values(x))
+        return self.out(self.cache(queries, keys, values, places))
 
 
 def _norm(weights: Weights, name: str, size: int, config: Config) -> _Norm:
     return _Norm(weights.vector(f"{name}.weight", size), config.epsilon)
 
 
-def _frequencies(config: Config, weights: Weights) -> torch.Tensor:
-    """Returns by which angles a position turns pairs, f32 [head_width / 2]."""
-    frequencies = _powers(config.rope_base, config.head_width) / config.rope_divisor
+def divisors(config: Config, weights: Weights) -> torch.Tensor:
+    """Returns what the file divides the angles of pairs by, f32 [head_width / 2]."""
+    pairs = config.head_width // 2
+    found = torch.full((pairs,), config.rope_divisor)
     if weights.has("rope_freqs.weight"):
-        frequencies = frequencies / weights.vector("rope_freqs.weight", config.head_width // 2)
-    return frequencies
+        found = found * weights.vector("rope_freqs.weight", pairs)
+    return found
 
 
 def _powers(base: float, head_width: int) -> torch.Tensor:

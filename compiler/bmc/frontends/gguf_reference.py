@@ -12,41 +12,36 @@ from transformers import modeling_gguf_pytorch_utils, modeling_utils
 from bmc import factory
 from bmc.errors import BmcError
 from bmc.frontends import quiet
-from bmc.frontends.gguf_config import Config
 from bmc.frontends.gguf_file import bad
 from bmc.frontends.transformers_generator import Generator
 
 
-def load(path: Path, config: Config, frequency_divisors: torch.Tensor) -> Generator:
+def load(path: Path, known: dict[str, int], frequency_divisors: torch.Tensor | None) -> Generator:
     """Loads a file that gguf_file.read() has checked.
 
     Args:
       path: the file.
-      config: what it says.
-      frequency_divisors: f32 [head_width / 2], which transformers does not read from such files.
+      known: settings that transformers takes from keys that a file need not have.
+      frequency_divisors: f32 [head_width / 2], which transformers does not read from such files; None for a model
+        without frequencies.
 
     Raises:
       BmcError: transformers cannot read it, or finds another set of weights in it.
     """
     try:
-        model = _model(path, config)
+        model = _model(path, known)
     except BmcError:
         raise
     except Exception as error:
         raise bad(
             path.name, f"is not what transformers expects: {factory.first_line(error)}"
         ) from error
-    model.model.rotary_emb.inv_freq /= frequency_divisors
+    if frequency_divisors is not None:
+        model.model.rotary_emb.inv_freq /= frequency_divisors
     return Generator(model)
 
 
-def _model(path: Path, config: Config) -> Any:
-    # What transformers takes from keys that a file need not have.
-    known = {
-        "vocab_size": config.vocabulary,
-        "head_dim": config.head_width,
-        "query_pre_attn_scalar": config.head_width,  # of Gemma
-    }
+def _model(path: Path, known: dict[str, int]) -> Any:
     settings = _load(path)["config"] | known
     kind = settings.pop("model_type")
     # Random weights would take longer than all else here.

@@ -67,8 +67,15 @@ class GgufTest(support.ModelFileTest):
             )
         )
 
+    def test_gpt2(self) -> None:
+        data = gguf_kit.write_gpt2(self.folder / "gpt2.gguf").read_bytes()
+        self.agrees(self.load(data, **_SHORT))
+
     def test_qwen2_with_scaled_positions(self) -> None:
-        scaling = {"rope.scaling.type": "linear", "rope.scaling.factor": 4.0}
+        scaling: dict[str, float | int | str] = {
+            "rope.scaling.type": "linear",
+            "rope.scaling.factor": 4.0,
+        }
         self.imported(Small("qwen2", biases=True, metadata=scaling))
 
     def test_qwen3_in_other_formats(self) -> None:
@@ -135,7 +142,7 @@ class GgufTest(support.ModelFileTest):
 
     def test_what_is_not_supported_is_named(self) -> None:
         for model, parts in (
-            (Small("mamba"), ("'mamba'", "gemma3, llama, qwen2, qwen3")),
+            (Small("mamba"), ("'mamba'", "gemma3, gpt2, llama, qwen2, qwen3")),
             (Small(extra="blk.0.ffn_gate_inp"), ("'blk.0.ffn_gate_inp.weight'",)),
             (
                 Small(metadata={"attention.sliding_window": 64}),
