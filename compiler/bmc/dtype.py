@@ -138,3 +138,8 @@ def why_unreadable(error: Exception) -> str:
     """Returns in a short line why NumPy cannot read a file: its own words may be long, or advise to run the file."""
     line = next(iter(str(error).splitlines()), "") or type(error).__name__
     return "it has Python objects, or nothing of NumPy's" if "pickle" in line else line[:200]
+
+
+# The bits of an f16 make an f32 without instructions for f16: sign-extended to 32 bits, shifted left by this, and
+# without the copies of its sign, it is too small by this factor.
+F16_SHIFT, F16_MASK, F16_FACTOR = 13, 0x8FFFE000 - 2**32, 2.0**112

@@ -165,8 +165,8 @@ class Machine(Moves):
             return self._first_number(name[1] == "f", *words)
         if name in ("vfmerge.vfm", "vmerge.vvm"):
             return self._merge(name, *words)
-        if operation == "vsext":
-            return self._extend(1 / int(kind[2:]), *words)
+        if operation in ("vsext", "vzext"):
+            return self._extend(operation, 1 / int(kind[2:]), *words)
         if name in ("vslide1up.vx", "vslide1down.vx"):
             return self._slide(name == "vslide1up.vx", *words)
         if name in ("vmv.v.x", "vmv.v.v", "vfmv.v.f"):
@@ -186,10 +186,11 @@ class Machine(Moves):
             return others[name](*words)
         raise Trap(f"no instruction {name}")
 
-    def _extend(self, times: float, to: str, source: str) -> Step:
+    def _extend(self, operation: str, times: float, to: str, source: str) -> Step:
+        types = SIGNED if operation == "vsext" else UNSIGNED
         self._apart(to, self._lmul, source, self._lmul * times)
-        narrow = self._read(source, SIGNED[int(self._bits * times)], times)
-        write = self._write(to, SIGNED[self._bits])
+        narrow = self._read(source, types[int(self._bits * times)], times)
+        write = self._write(to, types[self._bits])
         return lambda: write(narrow)
 
     def _narrow(self, to: str, source: str, shift: str) -> Step:

@@ -139,6 +139,9 @@ class Scalars:
         if name in _SUMS:
             compute, two = _SUMS[name], sources[1]
             return lambda: compute(integers[one], integers[two])
+        if name == "fmul.s":
+            two = sources[1]
+            return lambda: np.float32(floats[one] * floats[two])
         if name == "fcvt.s.h":
             return lambda: np.float32(floats[one])
         if name == "fcvt.s.bf16":

@@ -20,6 +20,8 @@ _KNOWN = {**_INTEGERS, "f32": "<f4"}
 _HALVES = {"f16": "<f2"}
 _DOUBLES = {"f64": "<f8"}
 _BRAIN_HALVES = {"bf16": "<u2"}
+_UNSIGNED = {"ui8": "<u1", "ui16": "<u2", "ui32": "<u4", "ui64": "<u8"}
+_ANY = {**_KNOWN, **_HALVES, **_DOUBLES, **_UNSIGNED, "i1": "?"}
 _CONSTANTS = ("arith.constant", "stablehlo.constant", "tosa.const")
 
 
@@ -41,6 +43,11 @@ def numbers(value: ir_util.Value, module: Any) -> Array | None:
       other elements.
     """
     return _read(value, module, _KNOWN)
+
+
+def elements(value: ir_util.Value, module: Any) -> Array | None:
+    """Returns the elements of a constant tensor of f16, f32, f64, truth values or integers, None of anything else."""
+    return _read(value, module, _ANY)
 
 
 def halves(value: ir_util.Value, module: Any) -> Array | None:

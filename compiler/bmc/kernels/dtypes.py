@@ -8,8 +8,8 @@ from dataclasses import dataclass
 BITS = {"f32": 32, "i32": 32, "f16": 16, "bf16": 16, "i16": 16, "i8": 8}
 # Bytes of an element.
 WIDTHS = {dtype: bits // 8 for dtype, bits in BITS.items()}
-# Types of operands that MLIR has. i16 is not one of them: only widened int8 is i16 (schedule/widen.py,
-# rewrites/weights/wide_weights.py).
+# Types of operands that MLIR has. i16 is not one of them: only widened int8 (schedule/widen.py,
+# rewrites/weights/wide_weights.py) and the bits of f16 with which weights are packed (ir/grouped_product.py) are i16.
 TYPES = ("f32", "f16", "bf16", "i32", "i8")
 # The instruction that loads one number into a scalar register.
 SCALAR_LOADS = {"f32": "flw", "f16": "flh", "bf16": "flh", "i32": "lw", "i8": "lb"}

@@ -67,3 +67,5 @@ SCHEMES = (
     Scheme("i8", "i8", "i16", "i32", "vwmacc"),
     Scheme("i8", "i16", "i16", "i32", "vwmacc"),
 )
+# Packed weights are multiplied as f32 (schedule/grouped.py).
+UNPACKED = Scheme("f32", "f32", "f32", "f32", "vfmacc")

@@ -43,7 +43,7 @@ from bmc.rewrites.quantization import (
     rescales,
 )
 from bmc.rewrites.rewrite import Rewrite
-from bmc.rewrites.weights import half_constants, named_constants, normalizations
+from bmc.rewrites.weights import half_constants, named_constants, normalizations, packed_weights
 
 FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
@@ -59,6 +59,13 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "Loops test behind their bodies; of others, IREE mixes up what they carry.",
         "Before IREE splits each tensor that a loop carries into a buffer and its length.",
         loop_conditions.apply,
+    ),
+    Rewrite(
+        "packed_weights",
+        phases.INPUT,
+        "Weights of few bits stay packed, and products unpack them.",
+        "Before other rewrites change how an exporter wrote the unpacking, and IREE evaluates constant expressions.",
+        packed_weights.apply,
     ),
     Rewrite(
         "known_scatters",

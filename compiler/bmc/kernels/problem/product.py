@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from bmc.kernels.dtypes import HALVES, WIDTHS
-from bmc.kernels.scheme import SCHEMES, Scheme
+from bmc.kernels.scheme import SCHEMES, UNPACKED, Scheme
 
 # Numbers of a product's operands. The epilogue reads operands from 3 on.
 A, B, RESULT = range(3)
@@ -103,6 +103,26 @@ class Padding:
     offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Weights of few bits, in groups along the sum (ir/grouped_product.py).
+
+    The summed loops of a product are then those over groups, over the codes of a byte, and over bytes of a group. `b`
+    does not move with the second one.
+
+    Attributes:
+      bits: of a code, 4 without sign or 8 with one.
+      zero: what is subtracted from a code.
+      scales: number of the operand with the scale of each group and lane, bits of f16.
+      mins: the same for what is added, None if nothing is.
+    """
+
+    bits: int
+    zero: int
+    scales: int
+    mins: int | None = None
+
+
 @dataclass(frozen=True)
 class Product:
     """result[outer, row, lane] = epilogue(sum over k of a[outer, row, k] * b[outer, k, lane]).
@@ -124,6 +144,7 @@ class Product:
       grid: if lanes are pixels of a padded image, the loops that `lanes` is made of, outermost first.
       lanes_move: whether the first lane of the grid is a start offset.
       extends: whether operands of bf16 are multiplied as f32, as on harts without instructions for products of bf16.
+      packing: how `b` is packed, None if it is not.
     """
 
     dtypes: tuple[str, ...]
@@ -137,6 +158,7 @@ class Product:
     grid: tuple[Loop, ...] = ()
     lanes_move: bool = False
     extends: bool = False
+    packing: Packing | None = None
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -175,6 +197,8 @@ class Product:
     @functools.cached_property
     def scheme(self) -> Scheme:
         """The types in which operands are multiplied and accumulated."""
+        if self.packing is not None:
+            return UNPACKED
         found = [each for each in SCHEMES if (each.a, each.b) == self.dtypes[: B + 1]]
         if self.dtypes[:RESULT] == ("f16", "f16"):
             # They are accumulated in f16 only if the epilogue computes in f16 throughout.

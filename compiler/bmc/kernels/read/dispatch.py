@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from bmc.ir import contraction, ir_util
+from bmc.ir import contraction, grouped_product, ir_util
 from bmc.kernels.problem.problem import Problem
 from bmc.kernels.problem.product import Unsupported
-from bmc.kernels.read import elementwise, product, reduction, scatter
+from bmc.kernels.read import elementwise, packed, product, reduction, scatter
 
 
 def read(function: ir_util.Op, lanes: int = 0) -> tuple[Problem, tuple[Any, ...]]:
@@ -24,6 +24,9 @@ def read(function: ir_util.Op, lanes: int = 0) -> tuple[Problem, tuple[Any, ...]
     ops = list(ir_util.walk(function))
     if any(op.name == "iree_linalg_ext.scatter" for op in ops):
         return scatter.read(function)
+    if any(grouped_product.read(op) for op in ops):
+        unpacked = packed.read(function)
+        return unpacked.product, unpacked.operands
     if any(contraction.read(op) for op in ops):
         dispatch = product.read(function, lanes)
         if dispatch.product.has_long_lines:

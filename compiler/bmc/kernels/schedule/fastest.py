@@ -10,7 +10,7 @@ from dataclasses import replace
 from bmc.cores import core as cores
 from bmc.cores.core import Core
 from bmc.kernels.problem.product import Product, Unsupported
-from bmc.kernels.schedule import gemm, sliding
+from bmc.kernels.schedule import gemm, grouped, sliding
 from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.tree import cycles
 from bmc.kernels.tree.assembly import Kernel
@@ -37,6 +37,9 @@ def write(
     Raises:
       Unsupported: there is no kernel.
     """
+    if product.packing is not None:
+        choice.require()
+        return grouped.write(product, vlen)
     if replace(choice, lanes=None) != DEFAULT:
         return gemm.write(product, vlen, choice)
     return best(list(kernels(product, vlen, choice, _more(core))), vlen, core)

@@ -74,6 +74,11 @@ def half_to_float(dtype: str, to: str, source: str) -> str:
     return f"{HALVES[dtype].extend_number} {to}, {source}"
 
 
+def multiply_numbers(to: str, one: str, other: str) -> str:
+    """Multiplies f32."""
+    return f"fmul.s {to}, {one}, {other}"
+
+
 def float_of_bits(dtype: str, to: str, source: str) -> str:
     return f"fmv.{'h' if dtype == 'f16' else 'w'}.x {to}, {source}"
 
@@ -166,6 +171,16 @@ def first_float(to: str, source: str) -> str:
 def extend(factor: int, to: str, source: str, masked: bool = False) -> str:
     """Sign-extends integers to `factor` times their width."""
     return f"vsext.vf{factor} {to}, {source}{_mask(masked)}"
+
+
+def extend_unsigned(factor: int, to: str, source: str) -> str:
+    """Extends unsigned integers to `factor` times their width."""
+    return f"vzext.vf{factor} {to}, {source}"
+
+
+def float_of_integers(to: str, source: str) -> str:
+    """Converts signed integers of 32 bits."""
+    return f"vfcvt.f.x.v {to}, {source}"
 
 
 def truncate(to: str, source: str) -> str:
