@@ -23,12 +23,16 @@ def product(
 ) -> Product:
     """A product of [rows, groups * size] and [groups * size, lanes]; `extra` is as in products.matmul()."""
     scaling = 1 + (packing.mins is not None)
-    dtypes = ("f32", "i8", "f32", *["i16"] * scaling, *(each.split()[-1] for each in extra))
+    factors = ["f32"] * (packing.factors is not None)
+    more = (*["i16"] * scaling, *factors, *(each.split()[-1] for each in extra))
+    dtypes = ("i8" if factors else "f32", "i8", "f32", *more)
     codes = 8 // packing.bits
     inner = size // codes
 
-    def loop(extent: int, a: int, b: int, result: int, scales: int, *others: int) -> Loop:
-        elements = (a, b, result, *[scales] * scaling, *others)
+    def loop(
+        extent: int, a: int, b: int, result: int, scales: int, each: int, *others: int
+    ) -> Loop:
+        elements = (a, b, result, *[scales] * scaling, *[each] * len(factors), *others)
         return Loop(extent, tuple(n * WIDTHS[t] for n, t in zip(elements, dtypes, strict=True)))
 
     moves = [lanes * each.startswith("residual") for each in extra]
@@ -36,12 +40,12 @@ def product(
     return Product(
         dtypes,
         (),
-        (loop(rows, groups * size, 0, lanes, 0, *moves),),
-        loop(lanes, 0, 1, 1, 1, *[1] * len(extra)),
+        (loop(rows, groups * size, 0, lanes, 0, groups, *moves),),
+        loop(lanes, 0, 1, 1, 1, 0, *[1] * len(extra)),
         (
-            loop(groups, size, inner * lanes, 0, lanes, *none),
-            loop(codes, inner, 0, 0, 0, *none),
-            loop(inner, 1, lanes, 0, 0, *none),
+            loop(groups, size, inner * lanes, 0, lanes, 1, *none),
+            loop(codes, inner, 0, 0, 0, 0, *none),
+            loop(inner, 1, lanes, 0, 0, 0, *none),
         ),
         None,
         epilogue,
@@ -49,8 +53,8 @@ def product(
     )
 
 
-def form(bits: int, zero: int = 0, mins: bool = False) -> Packing:
-    return Packing(bits, zero, _SCALES, _MINS if mins else None)
+def form(bits: int, zero: int = 0, mins: bool = False, factors: bool = False) -> Packing:
+    return Packing(bits, zero, _SCALES, _MINS if mins else None, _MINS + mins if factors else None)
 
 
 def operands(product: Product) -> list[Array]:
@@ -63,6 +67,10 @@ def operands(product: Product) -> list[Array]:
             data[number] = (
                 (powers * generator.choice([-1, 1], powers.size)).astype(np.float16).view(np.int16)
             )
+    if (packing := product.packing) is not None and packing.factors is not None:
+        data[A] = np.clip(data[A], -127, 127)
+        powers = generator.integers(-3, 3, data[packing.factors].size)
+        data[packing.factors] = np.exp2(powers).astype(np.float32)
     return data
 
 
@@ -72,7 +80,10 @@ def results(product: Product, data: list[Array]) -> dict[int, Array]:
     assert packing is not None
     groups, codes, inner = (loop.extent for loop in product.summed)
     rows, lanes = product.rows[0].extent, product.lanes.extent
-    x = data[A].reshape(rows, -1)
+    x = data[A].reshape(rows, groups, -1).astype(np.float64)
+    if packing.factors is not None:
+        x *= data[packing.factors].reshape(rows, groups, 1)
+    x = x.reshape(rows, -1)
     stored = data[B].reshape(groups, 1, inner, lanes)
     if packing.bits == 4:
         unsigned = stored.view(np.uint8)

@@ -19,7 +19,7 @@ BINARY: dict[str, Any] = {
     "vadd": np.add, "vsub": np.subtract, "vmul": np.multiply, "vand": np.bitwise_and,
     "vor": np.bitwise_or, "vxor": np.bitwise_xor, "vmax": np.maximum, "vmin": np.minimum,
     "vrsub": lambda a, b: b - a, "vsll": lambda a, b: a << (b & 31), "vsra": lambda a, b: a >> (b & 31),
-    "vsrl": lambda a, b: (a.view(np.uint32) >> (np.asarray(b).astype(np.uint32) & 31)).view(np.int32),
+    "vsrl": lambda a, b: _shifted(a, np.asarray(b)),
     "vmulhu": _upper_half,
     "vmulh": lambda a, b: (a.astype(np.int64) * b >> 32).astype(np.int32),
     "vsmul": lambda a, b: saturated(a.astype(np.int64) * b + 2**30 >> 31, np.int32),
@@ -36,6 +36,12 @@ MASKS: dict[str, Any] = {
     "vmflt": np.less, "vmfgt": np.greater, "vmfle": np.less_equal, "vmfne": np.not_equal, "vmsltu": np.less,
     "vmsgt": np.greater,
 }  # fmt: skip
+
+
+def _shifted(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Shifts bits right, and zeros in."""
+    unsigned = a.view(f"u{a.itemsize}")
+    return (unsigned >> (b.astype(unsigned.dtype) & (8 * a.itemsize - 1))).view(a.dtype)
 
 
 def rounded(a: np.ndarray[Any, Any], shift: Any) -> np.ndarray[Any, Any]:

@@ -142,6 +142,8 @@ class Scalars:
         if name == "fmul.s":
             two = sources[1]
             return lambda: np.float32(floats[one] * floats[two])
+        if name == "fcvt.s.w":
+            return lambda: np.float32(integers[one])
         if name == "fcvt.s.h":
             return lambda: np.float32(floats[one])
         if name == "fcvt.s.bf16":

@@ -4,12 +4,13 @@
 
 Codes of four bits are two in a byte, whose lower half is of the first half of the group. Channels n lie side by side,
 so that they fill vectors. Scales and minima are the bits of f16 as integers: no pass then takes them for constants that
-may as well be f32, and every hart can extend them.
+may as well be f32, and every hart can extend them. x may be integers as well, with a factor for each row and group.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,11 +33,13 @@ class Form:
       bits: of a code: 4, unsigned, or 8, signed.
       zero: what is subtracted from each code, 0 or MIDDLE.
       has_mins: whether each group has a number that is added to its weights.
+      has_factors: whether x is integers, and each of its groups has a factor.
     """
 
     bits: int
     zero: int = 0
     has_mins: bool = False
+    has_factors: bool = False
 
     @property
     def codes(self) -> int:
@@ -44,14 +47,14 @@ class Form:
         return 8 // self.bits
 
 
-def make(x: Any, codes: Any, scales: Any, mins: Any, form: Form) -> Any:
+def make(x: Any, codes: Any, scaling: Sequence[Any], factors: Any, form: Form) -> Any:
     """Returns the product, f32 [m, n].
 
     Args:
-      x: f32 [m, group, codes of a byte, bytes of a group].
+      x: f32 or i8 [m, group, codes of a byte, bytes of a group].
       codes: i8 [group, bytes of a group, n].
-      scales: i16 [group, n].
-      mins: as scales, or None.
+      scaling: scales, i16 [group, n], and minima if there are any.
+      factors: f32 [m, group], None if x is f32.
       form: how they are packed.
     """
     rows, groups, halves, inner = x.type.shape
@@ -59,8 +62,9 @@ def make(x: Any, codes: Any, scales: Any, mins: Any, form: Form) -> Any:
     f32 = ir.F32Type.get()
     dims = [ir.AffineExpr.get_dim(number) for number in range(5)]
     m, n, g, half, k = dims
-    inputs = [x, codes, scales, *([mins] if form.has_mins else [])]
-    places = [[m, g, half, k], [g, k, n], *[[g, n]] * (len(inputs) - 2), [m, n]]
+    inputs = [x, codes, *scaling, *([factors] if form.has_factors else [])]
+    places = [[m, g, half, k], [g, k, n], *[[g, n]] * len(scaling)]
+    places += [*[[m, g]] * form.has_factors, [m, n]]
     start = linalg.fill(build.number(0, f32), outs=[tensor.empty([rows, channels], f32)])
     kinds = [_PARALLEL] * 2 + [_REDUCTION] * 3
     generic = ir.Operation.create(
@@ -77,11 +81,14 @@ def make(x: Any, codes: Any, scales: Any, mins: Any, form: Form) -> Any:
     types = [each.type.element_type for each in (*inputs, start)]
     block = generic.regions[0].blocks.append(*types)
     with ir.InsertionPoint(block):
-        factor, packed, *scaling, total = block.arguments
-        weight = build.same("arith.mulf", _code(packed, form), _float(scaling[0]))
+        element, packed, scale, *others, total = block.arguments
+        weight = build.same("arith.mulf", _code(packed, form), _float(scale))
         if form.has_mins:
-            weight = build.same("arith.addf", weight, _float(scaling[1]))
-        product = build.same("arith.mulf", factor, weight)
+            weight = build.same("arith.addf", weight, _float(others[0]))
+        if form.has_factors:
+            number = build.op("arith.sitofp", f32, element)
+            element = build.same("arith.mulf", number, others[-1])
+        product = build.same("arith.mulf", element, weight)
         ir.Operation.create(names.YIELD, [], [build.same("arith.addf", total, product)])
     return generic.result
 
@@ -136,16 +143,19 @@ def _operations(form: Form) -> Counter[str]:
         found.update(("arith.subf",))
     if form.has_mins:
         found.update((*_EXTENDED, "arith.addf"))
+    if form.has_factors:
+        found.update(("arith.sitofp", "arith.mulf"))
     return found
 
 
 _FORMS = {
     tuple(sorted(_operations(form).items())): form
     for form in (
-        Form(bits, zero, has_mins)
+        Form(bits, zero, has_mins, has_factors)
         for bits in (4, 8)
         for zero in ((0, MIDDLE) if bits == 4 else (0,))
         for has_mins in (False, True)
+        for has_factors in (False, True)
     )
 }
 
@@ -155,10 +165,12 @@ def read(op: ir_util.Op) -> Form | None:
     if op.name != names.GENERIC or len(op.results) != 1:
         return None
     types = [str(ir_util.element_type(each.type)) for each in op.operands]
-    if types[:3] != ["f32", "i8", "i16"] or types[-1] != "f32":
+    if types[:1] not in (["f32"], ["i8"]) or types[1:3] != ["i8", "i16"] or types[-1] != "f32":
         return None
     body = op.regions[0].blocks[0].operations
     found = Counter(each.operation.name for each in body)
     del found["arith.constant"]
     form = _FORMS.get(tuple(sorted(found.items())))
-    return form if form and len(types) == 4 + form.has_mins else None
+    if form is None or len(types) != 4 + form.has_mins + form.has_factors:
+        return None
+    return form if (types[0] == "i8") == form.has_factors else None

@@ -115,12 +115,14 @@ class Packing:
       zero: what is subtracted from a code.
       scales: number of the operand with the scale of each group and lane, bits of f16.
       mins: the same for what is added, None if nothing is.
+      factors: number of the operand with the f32 by which each row's group of `a` is multiplied, if `a` is int8.
     """
 
     bits: int
     zero: int
     scales: int
     mins: int | None = None
+    factors: int | None = None
 
 
 @dataclass(frozen=True)

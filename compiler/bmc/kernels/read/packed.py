@@ -68,7 +68,13 @@ class _Packed(Reader):
             summed=(self._only(groups), self._only(codes), self._only(inner)),
             initial=None,
             epilogue=typed(tuple(self.operations.nodes)),
-            packing=Packing(form.bits, form.zero, _SCALES, _MINS if form.has_mins else None),
+            packing=Packing(
+                form.bits,
+                form.zero,
+                _SCALES,
+                _MINS if form.has_mins else None,
+                _MINS + form.has_mins if form.has_factors else None,
+            ),
         )
         if product.summed[1].extent != form.codes or not product.is_contiguous:
             raise Unsupported("packed weights in another order")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from bmc.cores import core as cores
 from bmc.cores.core import Core
 from bmc.kernels.problem.product import Product, Unsupported
-from bmc.kernels.schedule import gemm, grouped, sliding
+from bmc.kernels.schedule import gemm, grouped, grouped_bytes, sliding
 from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.tree import cycles
 from bmc.kernels.tree.assembly import Kernel
@@ -39,6 +39,8 @@ def write(
     """
     if product.packing is not None:
         choice.require()
+        if product.packing.factors is not None:
+            return grouped_bytes.write(product, vlen)
         return grouped.write(product, vlen)
     if replace(choice, lanes=None) != DEFAULT:
         return gemm.write(product, vlen, choice)

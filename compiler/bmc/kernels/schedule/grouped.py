@@ -37,8 +37,9 @@ def write(product: Product, vlen: int) -> Kernel:
       Unsupported: the product has no packed weights, or its epilogue needs too many registers.
     """
     found = []
-    failure = Unsupported("weights that are not packed")
-    for most in _LMULS if product.packing is not None else ():
+    failure = Unsupported("weights that are not packed, or bytes times these")
+    is_for = product.packing is not None and product.packing.factors is None
+    for most in _LMULS if is_for else ():
         try:
             found.append(_Grouped(product, vlen, most).kernel())
         except Unsupported as reason:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import unittest
+from collections.abc import Callable
+from dataclasses import replace
 
 import kernel_case
 import numpy as np
 import packed_products
 import products
+from products import Array
 
-from bmc.kernels.problem.product import RESULT, Node, Product, Unsupported
-from bmc.kernels.schedule import grouped
+from bmc.kernels.problem.product import RESULT, A, B, Node, Product, Unsupported
+from bmc.kernels.schedule import grouped, grouped_bytes
 from bmc.kernels.tree.assembly import Kernel
 
 _FORMS = {
@@ -32,20 +35,40 @@ _EPILOGUE = (
 )
 
 
-class GroupedTest(kernel_case.KernelCase):
-    def runs(self, product: Product, vlens: tuple[tuple[int, int], ...] = _HARTS) -> list[Kernel]:
-        data = packed_products.operands(product)
+class GroupedCase(kernel_case.KernelCase):
+    WRITE: Callable[[Product, int], Kernel] = staticmethod(grouped.write)
+
+    def runs(
+        self,
+        product: Product,
+        vlens: tuple[tuple[int, int], ...] = _HARTS,
+        data: list[Array] | None = None,
+    ) -> list[Kernel]:
+        """Compares results of a product; returns its kernels."""
+        data = data or packed_products.operands(product)
         right = packed_products.results(product, data)[RESULT]
         kernels = []
         for vlen, hart in vlens:
             with self.subTest(vlen=vlen, hart=hart):
-                kernel = grouped.write(product, vlen)
+                kernel = self.WRITE(product, vlen)
                 copies = [array.copy() for array in data]
                 self.run_on(kernel, copies, hart, {RESULT})
                 np.testing.assert_array_equal(copies[RESULT].reshape(right.shape), right)
                 kernels.append(kernel)
         return kernels
 
+    def notices(self, product: Product, numbers: tuple[int, ...]) -> None:
+        """Asserts that a change of the last element of operands changes the results."""
+        data = packed_products.operands(product)
+        right = packed_products.results(product, data)[RESULT]
+        for number in numbers:
+            changed = [array.copy() for array in data]
+            changed[number][-1] += 1
+            self.run_on(self.WRITE(product, 128), changed, 128, {RESULT})
+            self.assertFalse(np.array_equal(changed[RESULT].reshape(right.shape), right), number)
+
+
+class GroupedTest(GroupedCase):
     def test_forms(self) -> None:
         for name, packing in _FORMS.items():
             for rows, lanes in ((1, 72), (3, 40)):
@@ -62,15 +85,9 @@ class GroupedTest(kernel_case.KernelCase):
 
     def test_other_bytes_make_other_results(self) -> None:
         """The control: each operand matters."""
-        product = packed_products.product(1, 16, 2, 32, _FORMS["int4, asymmetric"])
-        data = packed_products.operands(product)
-        right = packed_products.results(product, data)[RESULT]
-        for number in (0, 1, 3, 4):
-            changed = [array.copy() for array in data]
-            changed[number][-1] += 1
-            kernel = grouped.write(product, 128)
-            self.run_on(kernel, changed, 128, {RESULT})
-            self.assertFalse(np.array_equal(changed[RESULT].reshape(right.shape), right), number)
+        self.notices(
+            packed_products.product(1, 16, 2, 32, _FORMS["int4, asymmetric"]), (0, 1, 3, 4)
+        )
 
     def test_instructions_of_a_code(self) -> None:
         """At 256 bits, 64 lanes multiply two codes with eleven instructions."""
@@ -83,6 +100,55 @@ class GroupedTest(kernel_case.KernelCase):
     def test_weights_that_are_not_packed_are_others(self) -> None:
         with self.assertRaisesRegex(Unsupported, "not packed"):
             grouped.write(products.matmul(1, 64, 32), 256)
+
+
+class BytesTest(GroupedCase):
+    WRITE = staticmethod(grouped_bytes.write)
+
+    def test_forms(self) -> None:
+        for zero, mins in ((8, False), (0, True), (8, True), (0, False)):
+            packing = packed_products.form(4, zero, mins, factors=True)
+            for rows, lanes, groups in ((1, 72, 3), (3, 40, 2), (5, 200, 2), (1, 300, 2)):
+                with self.subTest(zero=zero, mins=mins, rows=rows, lanes=lanes):
+                    self.runs(packed_products.product(rows, lanes, groups, 32, packing))
+
+    def test_the_largest_sums_fit(self) -> None:
+        """Sums of codes without sign would be twice as large as 16 bits hold."""
+        for zero in (0, 8):
+            packing = packed_products.form(4, zero, factors=True)
+            product = packed_products.product(2, 24, 2, 32, packing)
+            for byte in (0x00, 0x0F, 0xF0, 0xFF):
+                data = packed_products.operands(product)
+                data[A][:], data[A][-64:] = 127, -127
+                data[B][:] = np.uint8(byte).view(np.int8)
+                self.runs(product, data=data)
+
+    def test_larger_groups_are_refused(self) -> None:
+        """The control: their sums would not fit."""
+        packing = packed_products.form(4, 8, factors=True)
+        with self.assertRaisesRegex(Unsupported, "more than 32"):
+            grouped_bytes.write(packed_products.product(1, 24, 1, 64, packing), 256)
+        for other in (packed_products.form(4, 8), packed_products.form(8, factors=True)):
+            with self.assertRaisesRegex(Unsupported, "not one of bytes"):
+                grouped_bytes.write(packed_products.product(1, 24, 1, 32, other), 256)
+
+    def test_what_follows_the_sums(self) -> None:
+        packing = packed_products.form(4, 8, factors=True)
+        nodes = (_EPILOGUE[0], replace(_EPILOGUE[1], operand=5), *_EPILOGUE[2:])
+        self.runs(packed_products.product(2, 72, 2, 32, packing, nodes, ("residual f32",)))
+
+    def test_other_bytes_make_other_results(self) -> None:
+        packing = packed_products.form(4, 8, True, factors=True)
+        self.notices(packed_products.product(1, 16, 2, 32, packing), (0, 1, 3, 4, 5))
+
+    def test_instructions_of_a_code(self) -> None:
+        """At 256 bits, 128 lanes multiply two codes with eight instructions."""
+        packing = packed_products.form(4, 8, factors=True)
+        one, two = (
+            self.runs(packed_products.product(1, 128, groups, 32, packing), ((256, 256),))
+            for groups in (8, 16)
+        )
+        self.assertLess((two[0].executed - one[0].executed) / (8 * 32 * 2), 3.1)
 
 
 if __name__ == "__main__":

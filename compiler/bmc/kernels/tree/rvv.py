@@ -74,6 +74,11 @@ def half_to_float(dtype: str, to: str, source: str) -> str:
     return f"{HALVES[dtype].extend_number} {to}, {source}"
 
 
+def float_of_integer(to: str, source: str) -> str:
+    """Converts an integer of 32 bits in an integer register."""
+    return f"fcvt.s.w {to}, {source}"
+
+
 def multiply_numbers(to: str, one: str, other: str) -> str:
     """Multiplies f32."""
     return f"fmul.s {to}, {one}, {other}"

@@ -8,8 +8,9 @@ which kernels read them. An embedding that reads rows of the same table reads th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from bmc.dtype import Array
 from bmc.ir import build, grouped_product, ir_util, names, stablehlo
 from bmc.ir.evaluated import Evaluator
 from bmc.ir.grouped_product import MIDDLE, Form
+from bmc.kernels.schedule.grouped_bytes import LARGEST_GROUP
 
 _PRODUCTS = ("stablehlo.dot_general",)
 _MOVES = ("stablehlo.reshape", "stablehlo.transpose")
@@ -57,7 +59,7 @@ def apply(module: Any, _: object = None) -> None:
         with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]), op.location:
             constants = _named(weights, packed)
         with ir.InsertionPoint(op), op.location:
-            made = _product(op.operands[0], constants, weights.form, op.results[0].type)
+            made = _product(op.operands[0], constants, weights.form, op.results[0].type, evaluate)
         op.results[0].replace_all_uses_with(made)
         for source in sources:
             _share(source, weights, constants, evaluate)
@@ -194,18 +196,70 @@ def _named(weights: _Weights, made: dict[tuple[Any, ...], Any]) -> list[Any]:
     return found
 
 
-def _product(x: Any, constants: list[Any], form: Form, kind: Any) -> Any:
+def _product(x: Any, constants: list[Any], form: Form, kind: Any, evaluate: Evaluator) -> Any:
     """Returns the product of x [..., k], of the type `kind`."""
-    codes, scales, *mins = constants
-    groups, inner, channels = codes.type.shape
-    f32 = x.type.element_type
+    codes, *scaling = constants
+    groups, inner, _ = codes.type.shape
     rows = int(np.prod(x.type.shape[:-1], dtype=np.int64))
-    # What computes x would be computed again for each channel.
-    x = build.op(names.BARRIER, x.type, x)
-    shape = [rows, groups, form.codes, inner]
-    x = build.op("stablehlo.reshape", ir.RankedTensorType.get(shape, f32), x)
-    found = grouped_product.make(x, codes, scales, mins[0] if mins else None, form)
-    return build.op("stablehlo.reshape", kind, found)
+    size = form.codes * inner
+    is_short = form.bits == 4 and size <= LARGEST_GROUP
+    quantized = _quantized(x, rows * groups, size, evaluate) if is_short else None
+    x, factors = quantized or (x, None)
+    form = replace(form, has_factors=factors is not None)
+    x = _reshaped(x, [rows, groups, form.codes, inner])
+    if factors is not None:
+        factors = _reshaped(factors, [rows, groups])
+    return _reshaped(
+        grouped_product.make(x, codes, scaling, factors, form), kind.shape, apart=False
+    )
+
+
+def _quantized(x: Any, groups: int, size: int, evaluate: Evaluator) -> tuple[Any, Any] | None:
+    """Returns bytes from -127 on in groups of `size`, and a factor for each, if x is computed of these."""
+    maker = ir_util.definition(x)
+    while maker is not None and maker.name == "stablehlo.reshape":
+        maker = ir_util.definition(maker.operands[0])
+    if maker is None or maker.name != "stablehlo.multiply":
+        return None
+    for one, other in (maker.operands, list(maker.operands)[::-1]):
+        numbers, repeated = ir_util.definition(one), ir_util.definition(other)
+        if numbers is None or numbers.name != "stablehlo.convert" or repeated is None:
+            continue
+        bytes_ = numbers.operands[0]
+        if repeated.name != "stablehlo.broadcast_in_dim" or not _is_of_bytes(bytes_, evaluate):
+            continue
+        factors = repeated.operands[0]
+        *outer, inner = bytes_.type.shape
+        axes = list(repeated.attributes["broadcast_dimensions"])
+        # A factor for all along the last axis.
+        is_of_groups = (
+            factors.type.shape[: len(outer)] == outer
+            and axes == list(range(len(axes)))
+            and math.prod(factors.type.shape) == groups == math.prod(outer)
+        )
+        if is_of_groups and inner == size:
+            return bytes_, factors
+    return None
+
+
+def _is_of_bytes(value: Any, evaluate: Evaluator) -> bool:
+    """Whether a value is bytes that are -127 at least, because it is clamped before it is converted."""
+    conversion = ir_util.definition(value)
+    if str(value.type.element_type) != "i8" or conversion is None:
+        return False
+    clamp = ir_util.definition(conversion.operands[0]) if conversion.operands else None
+    if conversion.name != "stablehlo.convert" or clamp is None:
+        return False
+    least = evaluate(clamp.operands[0]) if clamp.name == "stablehlo.clamp" else None
+    return least is not None and bool(least.min() >= -127)
+
+
+def _reshaped(value: Any, shape: Sequence[int], apart: bool = True) -> Any:
+    """Gives a tensor a shape; what computes it would be computed again for each channel if not `apart`."""
+    if apart:
+        value = build.op(names.BARRIER, value.type, value)
+    kind = ir.RankedTensorType.get(list(shape), value.type.element_type)
+    return build.op("stablehlo.reshape", kind, value)
 
 
 def _constants(value: Any) -> Iterator[Any]:
