@@ -10,7 +10,7 @@ from dataclasses import replace
 from bmc.cores import core as cores
 from bmc.cores.core import Core
 from bmc.kernels.problem.product import Product, Unsupported
-from bmc.kernels.schedule import gemm, grouped, grouped_bytes, sliding
+from bmc.kernels.schedule import gemm, grouped, grouped_bytes, grouped_floats, sliding
 from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.tree import cycles
 from bmc.kernels.tree.assembly import Kernel
@@ -39,12 +39,21 @@ def write(
     """
     if product.packing is not None:
         choice.require()
-        if product.packing.factors is not None:
-            return grouped_bytes.write(product, vlen)
-        return grouped.write(product, vlen)
+        return best(list(_packed(product, vlen)), vlen, core)
     if replace(choice, lanes=None) != DEFAULT:
         return gemm.write(product, vlen, choice)
     return best(list(kernels(product, vlen, choice, _more(core))), vlen, core)
+
+
+def _packed(product: Product, vlen: int) -> Iterator[Kernel]:
+    """Yields the kernels of a product with packed weights; raises Unsupported if there is none."""
+    assert product.packing is not None
+    if product.packing.factors is not None:
+        yield grouped_bytes.write(product, vlen)
+        return
+    yield grouped.write(product, vlen)
+    with suppress(Unsupported):
+        yield grouped_floats.write(product, vlen)
 
 
 def best(found: Sequence[Kernel], vlen: int, core: Core | None) -> Kernel:

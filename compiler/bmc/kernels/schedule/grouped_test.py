@@ -13,7 +13,7 @@ import products
 from products import Array
 
 from bmc.kernels.problem.product import RESULT, A, B, Node, Product, Unsupported
-from bmc.kernels.schedule import grouped, grouped_bytes
+from bmc.kernels.schedule import fastest, grouped, grouped_bytes, grouped_floats
 from bmc.kernels.tree.assembly import Kernel
 
 _FORMS = {
@@ -149,6 +149,40 @@ class BytesTest(GroupedCase):
             for groups in (8, 16)
         )
         self.assertLess((two[0].executed - one[0].executed) / (8 * 32 * 2), 3.1)
+
+
+class FloatsTest(GroupedCase):
+    WRITE = staticmethod(grouped_floats.write)
+
+    def test_forms(self) -> None:
+        for name, packing in _FORMS.items():
+            for rows, lanes in ((3, 40), (5, 200), (9, 72)):
+                with self.subTest(name, rows=rows, lanes=lanes):
+                    self.runs(packed_products.product(rows, lanes, 2, 32, packing))
+
+    def test_rows_whose_sums_do_not_fit_at_once(self) -> None:
+        (kernel,) = self.runs(packed_products.product(96, 64, 1, 32, _Q4), ((256, 256),))
+        self.assertLess(kernel.scratch, 32 * 1024)
+
+    def test_what_follows_the_sums(self) -> None:
+        self.runs(packed_products.product(4, 72, 2, 32, _Q4, _EPILOGUE, ("residual f32",)))
+
+    def test_other_bytes_make_other_results(self) -> None:
+        self.notices(
+            packed_products.product(2, 16, 2, 32, _FORMS["int4, asymmetric"]), (0, 1, 3, 4)
+        )
+
+    def test_many_rows_take_few_instructions_more_than_f32(self) -> None:
+        packed = packed_products.product(32, 576, 18, 32, _Q4)
+        floats = products.matmul(32, 576, 576)
+        packed_kernel, kernel = (fastest.write(each, 256) for each in (packed, floats))
+        self.assertLess(packed_kernel.executed, 1.15 * kernel.executed)
+
+    def test_others_are_refused(self) -> None:
+        for rows, size, factors in ((1, 32, False), (4, 4096, False), (4, 32, True)):
+            packing = packed_products.form(4, 8, factors=factors)
+            with self.assertRaises(Unsupported):
+                grouped_floats.write(packed_products.product(rows, 16, 1, size, packing), 256)
 
 
 if __name__ == "__main__":
