@@ -9,11 +9,16 @@ from bmc.ir import grouped_product, ir_util
 from bmc.ir.grouped_product import Form
 from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.problem.product import RESULT, B, Loop, Packing, Product, Unsupported
+from bmc.kernels.problem.roles import merged
 from bmc.kernels.read.halves import typed
 from bmc.kernels.read.product import Dispatch, Reader, extents
 from bmc.kernels.read.views import View, dtype_of, maps_of, plain, source_of, terms_of
 
 _SCALES, _MINS = 3, 4
+
+
+def _step(loop: Loop) -> int:
+    return loop.strides[B]
 
 
 def read(function: ir_util.Op) -> Dispatch:
@@ -55,16 +60,19 @@ class _Packed(Reader):
         written = {term for index in self.views[RESULT].map.results for term in terms_of(index)}
         results = [loop for number, loop in enumerate(loops) if number in written]
         summed = [loop for number, loop in enumerate(loops) if number not in written]
-        lanes = [loop for loop in results if loop.strides[B]]
-        rows = [loop for loop in results if not loop.strides[B]]
+        # Of channels in several loops, such as heads, those that are neighbors are lanes.
+        lanes = merged(
+            sorted((loop for loop in results if loop.strides[B]), key=_step, reverse=True)
+        )
+        rows = merged([loop for loop in results if not loop.strides[B]])
         groups = [loop for loop in summed if loop.strides[_SCALES]]
         codes = [loop for loop in summed if not loop.strides[B]]
         inner = [loop for loop in summed if loop.strides[B] and not loop.strides[_SCALES]]
         product = Product(
             dtypes=tuple(dtype_of(view.value) for view in self.views),
-            outer=(),
-            rows=(self._only(rows),),
-            lanes=self._only(lanes),
+            outer=(*lanes[:-1], *rows[:-1]),
+            rows=(self._only(rows[-1:]),),
+            lanes=self._only(lanes[-1:]),
             summed=(self._only(groups), self._only(codes), self._only(inner)),
             initial=None,
             epilogue=typed(tuple(self.operations.nodes)),

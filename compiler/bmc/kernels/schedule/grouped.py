@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bmc.dtype import F16_FACTOR, F16_MASK, F16_SHIFT
 from bmc.kernels.epilogue.constants import Constants, bits_of, hoisted, set_float
 from bmc.kernels.epilogue.rows import emit
 from bmc.kernels.problem.product import A, B, Node, Product, Unsupported
+from bmc.kernels.schedule.grouped_rows import divided, split
 from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes
@@ -90,25 +91,35 @@ class _Grouped:
 
     def kernel(self) -> Kernel:
         out = self._out
-        if self._needs_sums:
-            self._write_sums()
         self._rebias, self._zero = out.take_float(), out.take_float()
         _set_number(out, self._rebias, F16_FACTOR)
         _set_number(out, self._zero, -float(self._packing.zero))
         self._constants = hoisted(out, self._product.epilogue, _MOST_FLOATS - _FLOATS)
-        lanes = self._product.lanes
-        moved = [number for number in range(len(self._bases)) if lanes.strides[number]]
-        pointers = loops.Pointers([(number, self._bases[number]) for number in moved])
+        pointers = loops.Pointers(list(enumerate(self._bases)))
+        rows, channels = split(self._product.outer)
         with out.registers(1) as (mask,):
             out.set(mask, F16_MASK)
-            for count, width in _panels(lanes.extent, self._most * self._vlen // _BITS):
 
-                def panel(width: int = width) -> None:
-                    self._panel(width, mask)
-                    pointers.move(out, lanes, width)
+            def all_channels() -> None:
+                if self._needs_sums:
+                    self._write_sums()
+                loops.repeat(out, pointers, channels, lambda: self._panels(mask))
 
-                out.repeat(count, panel)
+            loops.repeat(out, pointers, rows, all_channels)
         return out.kernel(self._scratch_bytes)
+
+    def _panels(self, mask: str) -> None:
+        out, lanes = self._out, self._product.lanes
+        pointers = loops.Pointers(list(enumerate(self._bases)))
+        parts = math.ceil(lanes.extent * _BITS / (self._most * self._vlen))
+        for count, width in divided(lanes.extent, parts):
+
+            def panel(width: int = width) -> None:
+                self._panel(width, mask)
+                pointers.move(out, lanes, width)
+
+            out.repeat(count, panel)
+        pointers.move(out, lanes, -lanes.extent)
 
     def _write_sums(self) -> None:
         """Emits the sums of the groups of `a` into scratch memory: lanes are groups."""
@@ -138,7 +149,8 @@ class _Grouped:
 
             def row() -> None:
                 out.move(group, self._bases[A])
-                for count, width in _panels(self._groups.extent, lmul * self._vlen // _BITS):
+                parts = math.ceil(self._groups.extent * _BITS / (lmul * self._vlen))
+                for count, width in divided(self._groups.extent, parts):
                     out.repeat(count, functools.partial(groups, width))
 
             loops.repeat(out, loops.Pointers([(A, self._bases[A])]), [self._rows], row)
@@ -271,15 +283,6 @@ class _Grouped:
         out.emit(rvv.binary("vfmul", to, to, self._rebias))
         if lmul < 2:
             out.vectors.give(narrow)
-
-
-def _panels(extent: int, widest: int) -> Iterator[tuple[int, int]]:
-    """Yields how many panels there are of a number of lanes, which differ by one at most."""
-    count = math.ceil(extent / widest)
-    least, more = divmod(extent, count)
-    if more:
-        yield more, least + 1
-    yield count - more, least
 
 
 def _set_number(out: Assembly, register: str, value: float) -> None:

@@ -113,8 +113,9 @@ class GroupedRows(abc.ABC):
         self.set_number(self.rebias, F16_FACTOR)
         self.begin()
         self._constants = hoisted(out, self.product.epilogue, _MOST_FLOATS)
-        moved = [number for number in range(len(self.bases)) if number != B]
-        loops.repeat(out, self._pointers(moved), [self.chunks], self._chunk)
+        rows, _ = split(self.product.outer)
+        pointers = self._pointers(range(len(self.bases)))
+        loops.repeat(out, pointers, [*rows, self.chunks], self._chunk)
         return out.kernel(sums + prepared + self.more)
 
     @abc.abstractmethod
@@ -176,8 +177,12 @@ class GroupedRows(abc.ABC):
         return loops.Pointers([(number, self.bases[number]) for number in operands])
 
     def _chunk(self) -> None:
-        out, lanes = self.out, self.product.lanes
         self.start()
+        _, channels = split(self.product.outer)
+        loops.repeat(self.out, self._pointers(range(len(self.bases))), channels, self._panels)
+
+    def _panels(self) -> None:
+        out, lanes = self.out, self.product.lanes
         pointers = self._pointers(n for n in range(B, len(self.bases)) if lanes.strides[n])
         for count, width in self.panels:
 
@@ -276,6 +281,14 @@ class GroupedRows(abc.ABC):
         out.repeat(self.rows.extent, lambda: spill.row(panel.width, lmul))
         self._pointers(moving).move(out, self.rows, -self.rows.extent)
         out.add(panel.sums, -self.rows.extent * panel.width * WIDTH)
+
+
+def split(outer: Iterable[Loop]) -> tuple[list[Loop], list[Loop]]:
+    """Returns the loops over rows, and those over channels."""
+    found: tuple[list[Loop], list[Loop]] = ([], [])
+    for loop in outer:
+        found[not loop.strides[A]].append(loop)
+    return found
 
 
 def divided(extent: int, count: int) -> list[tuple[int, int]]:

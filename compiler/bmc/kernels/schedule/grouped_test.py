@@ -12,7 +12,7 @@ import packed_products
 import products
 from products import Array
 
-from bmc.kernels.problem.product import RESULT, A, B, Node, Product, Unsupported
+from bmc.kernels.problem.product import RESULT, A, B, Loop, Node, Product, Unsupported
 from bmc.kernels.schedule import fastest, grouped, grouped_bytes, grouped_floats
 from bmc.kernels.tree.assembly import Kernel
 
@@ -57,6 +57,19 @@ class GroupedCase(kernel_case.KernelCase):
                 kernels.append(kernel)
         return kernels
 
+    def runs_in_parts(self, product: Product) -> None:
+        """Compares results where lanes or rows are several loops, as if the results had gaps."""
+        (rows,), lanes = product.rows, product.lanes
+        data = packed_products.operands(product)
+        right = packed_products.results(product, data)[RESULT]
+        for part in (
+            replace(product, outer=(_times(lanes, 24, 3),), lanes=replace(lanes, extent=24)),
+            replace(product, outer=(_times(rows, 2, 2),), rows=(replace(rows, extent=2),)),
+        ):
+            copies = [array.copy() for array in data]
+            self.run_on(self.WRITE(part, 256), copies, 256, {RESULT})
+            np.testing.assert_array_equal(copies[RESULT].reshape(right.shape), right)
+
     def notices(self, product: Product, numbers: tuple[int, ...]) -> None:
         """Asserts that a change of the last element of operands changes the results."""
         data = packed_products.operands(product)
@@ -68,12 +81,20 @@ class GroupedCase(kernel_case.KernelCase):
             self.assertFalse(np.array_equal(changed[RESULT].reshape(right.shape), right), number)
 
 
+def _times(loop: Loop, factor: int, extent: int) -> Loop:
+    """A loop around one of `factor` iterations."""
+    return Loop(extent, tuple(factor * stride for stride in loop.strides))
+
+
 class GroupedTest(GroupedCase):
     def test_forms(self) -> None:
         for name, packing in _FORMS.items():
             for rows, lanes in ((1, 72), (3, 40)):
                 with self.subTest(name, rows=rows, lanes=lanes):
                     self.runs(packed_products.product(rows, lanes, 3, 32, packing))
+
+    def test_several_loops_over_results(self) -> None:
+        self.runs_in_parts(packed_products.product(4, 72, 2, 32, _Q4))
 
     def test_groups_of_other_sizes(self) -> None:
         for groups, size in ((1, 32), (2, 64), (40, 16), (1, 128), (2, 40)):
@@ -111,6 +132,10 @@ class BytesTest(GroupedCase):
             for rows, lanes, groups in ((1, 72, 3), (3, 40, 2), (5, 200, 2), (1, 300, 2)):
                 with self.subTest(zero=zero, mins=mins, rows=rows, lanes=lanes):
                     self.runs(packed_products.product(rows, lanes, groups, 32, packing))
+
+    def test_several_loops_over_results(self) -> None:
+        packing = packed_products.form(4, mins=True, factors=True)
+        self.runs_in_parts(packed_products.product(4, 72, 2, 32, packing))
 
     def test_the_largest_sums_fit(self) -> None:
         """Sums of codes without sign would be twice as large as 16 bits hold."""
@@ -159,6 +184,9 @@ class FloatsTest(GroupedCase):
             for rows, lanes in ((3, 40), (5, 200), (9, 72)):
                 with self.subTest(name, rows=rows, lanes=lanes):
                     self.runs(packed_products.product(rows, lanes, 2, 32, packing))
+
+    def test_several_loops_over_results(self) -> None:
+        self.runs_in_parts(packed_products.product(4, 72, 2, 32, _Q4))
 
     def test_rows_whose_sums_do_not_fit_at_once(self) -> None:
         (kernel,) = self.runs(packed_products.product(96, 64, 1, 32, _Q4), ((256, 256),))

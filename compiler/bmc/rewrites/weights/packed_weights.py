@@ -47,9 +47,10 @@ class _Weights:
 
 def apply(module: Any, _: object = None) -> None:
     """Rewrites products of StableHLO with such weights, and gathers from the same constants."""
-    evaluate = Evaluator(module)
     packed: dict[tuple[Any, ...], Any] = {}
     for op in [op for op in ir_util.walk(module.operation) if op.name in _PRODUCTS]:
+        # It keeps all values of an expression, which are many times larger than packed weights.
+        evaluate = Evaluator(module)
         sides = _sides(op)
         weights = _weights(op.operands[1], sides, evaluate) if sides is not None else None
         if weights is None:
