@@ -23,7 +23,7 @@ from bmc import (
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import doubles, made_up, quantized, quiet, user_cases
-from bmc.frontends.options import F16, INT8, ImportOptions
+from bmc.frontends.options import F16, INT4, INT4_INT8, INT8, ImportOptions
 from bmc.frontends.survey import Survey
 
 KINDS = (
@@ -146,6 +146,7 @@ def _import(source: str, options: ImportOptions, out: Path, finish: Finish) -> I
     if _is_factory(source, path):
         return _import_factory(source, options, out, finish)
     _check_options(source, "" if _is_saved_model(path) else path.suffix, options)
+    _check_packed(source, "", options)
     import_file = _call(_frontend_of_file(source, path), "import_file")
     _empty(out)
     model = import_file(path, options, out)
@@ -207,6 +208,16 @@ def _check_options(source: str, suffix: str, options: ImportOptions) -> None:
         )
 
 
+def _check_packed(source: str, frontend: str, options: ImportOptions) -> None:
+    """Refuses weights of four bits where nothing makes them."""
+    if options.quantize in (INT4, INT4_INT8) and frontend != "torch":
+        raise BmcError(
+            "bad-option",
+            f"quantize is '{options.quantize}' for '{Path(source).name}', which is no model.py of a PyTorch module",
+            hint="write a model.py, give a file whose weights have four bits, or quantize to int8",
+        )
+
+
 def _with_made_up(model: ImportedModel, options: ImportOptions) -> ImportedModel:
     # Whoever gives other inputs wants to know about these.
     return replace(model, framework=None) if options.inputs else made_up.added(model)
@@ -223,7 +234,9 @@ def _import_factory(
         )
     with factory.called(source, spec.ModelSpec) as given:
         model = user_cases.of_factory(intake.model_spec(given), options)
-        import_spec = _call(_frontend_of(model), "import_spec")
+        frontend = _frontend_of(model)
+        _check_packed(source, frontend, options)
+        import_spec = _call(frontend, "import_spec")
         _empty(out)
         found = import_spec(model, source, options, out)
         return finish(found, options)

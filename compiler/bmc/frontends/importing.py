@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bmc import frontends, limits, names, progress
 from bmc.artifacts import ImportedModel
-from bmc.frontends.options import F16, INT8, ImportOptions
+from bmc.frontends.options import F16, INT4, INT4_INT8, INT8, ImportOptions
 from bmc.iree import version
 
 
@@ -62,9 +62,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--quantize",
-        choices=("", INT8, F16),
+        choices=("", INT8, F16, INT4, INT4_INT8),
         default="",
-        help="quantize the model with its own framework and its calibration data, or compute in f16 on the target",
+        help="quantize the model with its own framework and its calibration data, compute in f16 on the target, or give"
+        " linear layers of PyTorch weights of 4 bits, which may multiply bytes",
     )
     defaults = ", ".join(f"{name}={getattr(limits.DEFAULT, name)}" for name in limits.NAMES)
     parser.add_argument(

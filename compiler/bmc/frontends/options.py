@@ -11,6 +11,8 @@ from bmc.limits import Limits
 
 INT8 = "int8"
 F16 = "f16"
+# Weights of four bits in groups, of which the second also multiplies bytes.
+INT4, INT4_INT8 = "int4", "int4_int8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +22,8 @@ class ImportOptions:
     Attributes:
       cases: "module.py:function" that returns spec.Cases, for models that are files; "" for none.
       output_type: the dialect that torch-mlir lowers PyTorch to, a key of frontends.torch.OUTPUT_TYPES.
-      quantize: INT8 to quantize with the model's own framework first, F16 to compute in f16 on the target, "" for
-        neither.
+      quantize: INT8 to quantize with the model's own framework first, F16 to compute in f16 on the target, INT4 for
+        weights of four bits, INT4_INT8 for these and bytes that they are multiplied with, "" for none of them.
       inputs: .npz file with other inputs than the model's own cases: array "0" is the first input of all cases, and so
         on, one case after the other along the first axis. For a model with ModelSpec.calls, see user_cases.of_calls().
       host_check: whether to compare IREE's host runtime with the framework, as verify.run() does.

@@ -81,14 +81,21 @@ class _Table(torch.nn.Module):  # type: ignore[misc]
 
 
 class PackedLinear(_Table):
-    """Multiplies by packed weights: f32 [..., columns] to f32 [..., rows]."""
+    """Multiplies by packed weights: f32 [..., columns] to f32 [..., rows].
+
+    Attributes:
+      rounds: whether its inputs are rounded to bytes first, each block of 32 of a row with a factor of its own.
+    """
 
     def __init__(self, packed: Packed, bias: torch.Tensor | None = None) -> None:
         super().__init__(packed)
+        self.rounds = False
         self.register_buffer("bias", bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Maps f32 [..., columns] to f32 [..., rows]."""
+        if self.rounds:
+            x = rounded(x)
         weight = unpack(self.format, self.codes, self.scales, self.mins, self.highs)
         product = x @ weight.T
         return product if self.bias is None else product + self.bias
@@ -101,6 +108,15 @@ class PackedEmbedding(_Table):
         """Maps integers [n] to f32 [n, columns]."""
         tables = (self.codes, self.scales, self.mins, self.highs)
         return unpack(self.format, *(None if t is None else t[rows] for t in tables))
+
+
+def rounded(x: torch.Tensor) -> torch.Tensor:
+    """Returns f32 [..., columns] as bytes from -127 to 127 times a factor for each block."""
+    blocks = x.unflatten(-1, (-1, BLOCK))
+    # Of a block of zeros, anything but zero.
+    factors = (blocks.abs().amax(-1, keepdim=True) / 127).clamp(min=1e-30)
+    codes = torch.round(blocks / factors).clamp(-127, 127).to(torch.int8)
+    return (codes.float() * factors).flatten(-2)
 
 
 def unpack(

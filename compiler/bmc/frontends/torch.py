@@ -22,7 +22,7 @@ from bmc.frontends import (
     torch_tensors,
     user_cases,
 )
-from bmc.frontends.options import ImportOptions
+from bmc.frontends.options import INT4, INT4_INT8, ImportOptions
 
 if TYPE_CHECKING:
     from bmc.frontends import torch_counts
@@ -49,11 +49,12 @@ def import_spec(
         the op and the model line.
     """
     folder = factory.split(source)[0].parent
+    is_packed = options.quantize in (INT4, INT4_INT8)
     try:
         import torch  # noqa: F401
         import torch_mlir  # noqa: F401
 
-        if options.quantize:
+        if options.quantize and not is_packed:
             with quiet.python():
                 from bmc.frontends import torch_quantize  # noqa: F401
     except ImportError as error:
@@ -64,6 +65,12 @@ def import_spec(
                 "torch", "torch-mlir", *(("torchao",) if options.quantize else ())
             ),
         ) from None
+    if is_packed:
+        from bmc.frontends import torch_int4
+
+        progress.begin(progress.QUANTIZE)
+        module = torch_int4.packed(model.module, options.quantize == INT4_INT8)
+        model, options = replace(model, module=module), replace(options, quantize="")
     with _evaluating(model.module) as notes:
         bound = None
         try:

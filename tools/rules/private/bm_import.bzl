@@ -153,7 +153,10 @@ bm_import = rule(
         "limits": attr.string_dict(doc = "What the import of a model file may take: options `--limit` of `bmc import`."),
         "context": attr.int(doc = "How many tokens the language model of a .gguf file remembers; 0: the default."),
         "constants": attr.string_dict(doc = "Inputs of an .onnx file that always have one value."),
-        "quantize": attr.string(doc = "`int8`, `f16` or empty.", values = ["", "f16", "int8"]),
+        "quantize": attr.string(
+            doc = "`int8`, `f16`, `int4`, `int4_int8` or empty.",
+            values = ["", "f16", "int4", "int4_int8", "int8"],
+        ),
         "shapes": attr.string_dict(doc = "Shapes of inputs, such as `1x512`."),
         "src": attr.label(
             doc = "A model file, or all files of a SavedModel folder.",
