@@ -182,7 +182,8 @@ def bm_model(
       cases: Python file with inputs for a model that is a file.
       cases_function: function in `cases` that returns bmc.spec.Cases.
       quantize: `int8` quantizes the model with its own framework, on its calibration data; `f16` makes the target
-        compute in f16, which needs an ISA with Zvfh (docs/how-to/f16.md).
+        compute in f16, which needs an ISA with Zvfh (docs/how-to/f16.md); `int4` gives linear layers of PyTorch weights of 4
+        bits, and `int4_int8` rounds their inputs to bytes as well (docs/how-to/quantize.md).
       tuning: tuning.json next to the model.
       kernels: list of bm_kernel_library; the first one that wants a dispatch computes it. `<name>.plain` is the same
         model without them.

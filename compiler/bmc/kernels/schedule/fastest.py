@@ -52,8 +52,9 @@ def _packed(product: Product, vlen: int) -> Iterator[Kernel]:
         yield grouped_bytes.write(product, vlen)
         return
     yield grouped.write(product, vlen)
-    with suppress(Unsupported):
-        yield grouped_floats.write(product, vlen)
+    for loads in (1, 2):
+        with suppress(Unsupported):
+            yield grouped_floats.write(product, vlen, loads)
 
 
 def best(found: Sequence[Kernel], vlen: int, core: Core | None) -> Kernel:

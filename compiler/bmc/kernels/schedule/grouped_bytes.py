@@ -25,7 +25,7 @@ from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Kernel
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.tree import fits
-from bmc.kernels.tree.vectors import part
+from bmc.kernels.tree.vectors import REGISTERS, part
 
 # Bytes of a group at most, as above.
 LARGEST_GROUP = 32
@@ -157,7 +157,10 @@ class _Bytes(GroupedRows):
         out, inner, lmul = self.out, self.inner, self._lmul
         out.set(panel.length, panel.width)
         groups = [out.vectors.take(lmul) for _ in range(rows)]
-        low, high = (out.vectors.take(max(1, lmul // 2)) for _ in range(2))
+        # Codes go through two pairs of groups in turn if there are registers: loads need not wait for readers then.
+        narrow = max(1, lmul // 2)
+        turns = 2 if lmul * rows + 4 * narrow <= REGISTERS else 1
+        codes = [(out.vectors.take(narrow), out.vectors.take(narrow)) for _ in range(turns)]
         lanes = Lanes(panel.width, lmul, panel.length, bits=16)
         lanes.use(out, 16)
         with out.registers(rows) as addresses, out.registers(3) as (b, one, other):
@@ -169,6 +172,7 @@ class _Bytes(GroupedRows):
                 out.emit(rvv.splat(group, one))
             lanes.use(out, 8)
             for index in range(inner.extent):
+                low, high = codes[index % turns]
                 out.emit(rvv.transfer(False, 8, low, b))
                 out.add(b, inner.strides[B], panel.constants)
                 out.emit(rvv.binary_immediate("vsrl", high, low, 4))
@@ -185,7 +189,7 @@ class _Bytes(GroupedRows):
             for group in groups:
                 out.emit(rvv.transfer(True, 16, group, to))
                 out.add(to, panel.width * _SHORT)
-        out.vectors.give(*groups, low, high)
+        out.vectors.give(*groups, *(group for pair in codes for group in pair))
 
     def _load_start(self, to: str, row: int) -> None:
         """Emits the load of what a row's sum of the group begins with."""

@@ -24,8 +24,13 @@ from bmc.kernels.tree.vectors import REGISTERS, part
 _UNROLLED = 16
 
 
-def write(product: Product, vlen: int) -> Kernel:
+def write(product: Product, vlen: int, loads: int = 1) -> Kernel:
     """Returns a kernel for harts with a VLEN of at least `vlen` bits.
+
+    Args:
+      product: the product.
+      vlen: the smallest VLEN in bits.
+      loads: how many groups weights go through in turn: with two, loads need not wait for readers.
 
     Raises:
       Unsupported: the product is another one, or a group is too large.
@@ -34,18 +39,20 @@ def write(product: Product, vlen: int) -> Kernel:
     if packing is None or packing.factors is not None:
         raise Unsupported("a product that is not one of f32 and packed weights")
     return fewest(
-        lambda last, lmul=lmul, rows=rows: _Floats(product, vlen, lmul, rows, last).kernel()  # type: ignore[misc]
+        lambda last, lmul=lmul, rows=rows: _Floats(product, vlen, lmul, rows, last, loads).kernel()  # type: ignore[misc]
         for lmul, rows in combinations(LMULS, range(2, 8))
-        if lmul * (rows + 1) <= REGISTERS and rows <= product.rows[0].extent
+        if lmul * (rows + loads) <= REGISTERS and rows <= product.rows[0].extent
     )
 
 
 class _Floats(GroupedRows):
     """Writes one kernel; the sums of a row are in `lmul` registers."""
 
-    def __init__(self, product: Product, vlen: int, lmul: int, rows: int, last: int) -> None:
+    def __init__(
+        self, product: Product, vlen: int, lmul: int, rows: int, last: int, loads: int
+    ) -> None:
         super().__init__(product, vlen, lmul * vlen // BITS, rows, last)
-        self._lmul = lmul
+        self._lmul, self._loads = lmul, loads
         self._size = self.codes.extent * self.inner.extent
         # The weights of a group.
         self.prepared = WIDTH * self._size
@@ -102,7 +109,7 @@ class _Floats(GroupedRows):
         lanes = self._lanes(panel)
         line = lanes.count * WIDTH
         groups = [out.vectors.take(lmul) for _ in range(rows)]
-        weight = out.vectors.take(lmul)
+        weights = [out.vectors.take(lmul) for _ in range(self._loads)]
         factors = [out.take_float() for _ in range(rows)]
         if self._size * WIDTH > 2**11 or inner.strides[A] != WIDTH or not fits(line):
             raise Unsupported("a group that is too large for immediates")
@@ -119,6 +126,7 @@ class _Floats(GroupedRows):
 
             def steps(count: int) -> None:
                 for index in range(count):
+                    weight = weights[index % len(weights)]
                     out.emit(rvv.transfer(False, BITS, weight, b))
                     out.add(b, line)
                     for address, factor in zip(addresses, factors, strict=True):
@@ -139,7 +147,7 @@ class _Floats(GroupedRows):
                 out.add(to, line)
         for factor in factors:
             out.give_float(factor)
-        out.vectors.give(weight, *groups)
+        out.vectors.give(*weights, *groups)
 
     def _lanes(self, panel: Panel) -> Lanes:
         """Sets the lanes of the panel, which one group of registers holds."""

@@ -12,8 +12,10 @@ import packed_products
 import products
 from products import Array
 
+from bmc.cores import core as cores
 from bmc.kernels.problem.product import RESULT, A, B, Loop, Node, Product, Unsupported
 from bmc.kernels.schedule import fastest, grouped, grouped_bytes, grouped_floats
+from bmc.kernels.tree import cycles
 from bmc.kernels.tree.assembly import Kernel
 
 _FORMS = {
@@ -188,6 +190,18 @@ class FloatsTest(GroupedCase):
     def test_several_loops_over_results(self) -> None:
         self.runs_in_parts(packed_products.product(4, 72, 2, 32, _Q4))
 
+    def test_weights_in_two_groups_in_turn(self) -> None:
+        product = packed_products.product(4, 72, 2, 32, _Q4)
+        data = packed_products.operands(product)
+        right = packed_products.results(product, data)[RESULT]
+        kernels = [grouped_floats.write(product, 256, loads) for loads in (1, 2)]
+        for kernel in kernels:
+            copies = [array.copy() for array in data]
+            self.run_on(kernel, copies, 256, {RESULT})
+            np.testing.assert_array_equal(copies[RESULT].reshape(right.shape), right)
+        one, two = (cycles.of_kernel(each.nodes, cores.find("ara")) for each in kernels)
+        self.assertLess(two, one)
+
     def test_rows_whose_sums_do_not_fit_at_once(self) -> None:
         (kernel,) = self.runs(packed_products.product(96, 64, 1, 32, _Q4), ((256, 256),))
         self.assertLess(kernel.scratch, 32 * 1024)
@@ -203,7 +217,7 @@ class FloatsTest(GroupedCase):
     def test_many_rows_take_few_instructions_more_than_f32(self) -> None:
         packed = packed_products.product(32, 576, 18, 32, _Q4)
         floats = products.matmul(32, 576, 576)
-        packed_kernel, kernel = (fastest.write(each, 256) for each in (packed, floats))
+        packed_kernel, kernel = grouped_floats.write(packed, 256), fastest.write(floats, 256)
         self.assertLess(packed_kernel.executed, 1.15 * kernel.executed)
 
     def test_others_are_refused(self) -> None:
