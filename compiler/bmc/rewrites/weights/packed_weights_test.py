@@ -92,6 +92,31 @@ _X = _RNG.standard_normal((2, _GROUPS * 32)).astype(np.float32)
 _I = np.array([3, 63])
 
 
+# Inputs that are rounded to bytes, with a factor for each group.
+_BYTES_OF_X = f"""
+  %blocks = stablehlo.reshape %x : (tensor<2x{_GROUPS * 32}xf32>) -> tensor<2x{_GROUPS}x32xf32>
+  %least = stablehlo.constant dense<LEAST> : tensor<f32>
+  %most = stablehlo.constant dense<127.0> : tensor<f32>
+  %clamped = stablehlo.clamp %least, %blocks, %most
+    : (tensor<f32>, tensor<2x{_GROUPS}x32xf32>, tensor<f32>) -> tensor<2x{_GROUPS}x32xf32>
+  %bytes = stablehlo.convert %clamped : (tensor<2x{_GROUPS}x32xf32>) -> tensor<2x{_GROUPS}x32xi8>
+  %whole = stablehlo.convert %bytes : (tensor<2x{_GROUPS}x32xi8>) -> tensor<2x{_GROUPS}x32xf32>
+  %factor = stablehlo.constant dense<0.5> : tensor<2x{_GROUPS}x1xf32>
+  %factors = stablehlo.broadcast_in_dim %factor, dims = [0, 1, 2]
+    : (tensor<2x{_GROUPS}x1xf32>) -> tensor<2x{_GROUPS}x32xf32>
+  %products = stablehlo.multiply %whole, %factors : tensor<2x{_GROUPS}x32xf32>
+  %rounded = stablehlo.reshape %products : (tensor<2x{_GROUPS}x32xf32>) -> tensor<2x{_GROUPS * 32}xf32>
+"""
+
+
+def _of_bytes(text: str, least: str) -> str:
+    """Returns a model whose product reads rounded inputs."""
+    inputs = _BYTES_OF_X.replace("LEAST", least)
+    return text.replace("  %y = ", f"{inputs}  %y = ", 1).replace(
+        "dot_general %x", "dot_general %rounded"
+    )
+
+
 class PackedWeightsTest(support.FolderTest):
     def test_products_are_what_they_were(self) -> None:
         for name, (text, weights) in _FORMATS.items():
@@ -149,11 +174,36 @@ class PackedWeightsTest(support.FolderTest):
         lowered = support.lower_text(text, self.folder).lowered
         self.assertEqual(len(lowered.weights.data), _BYTES.nbytes + _SCALES.nbytes)
 
+    def test_bytes_stay_bytes_if_their_sums_fit(self) -> None:
+        for name, least, kind in (
+            ("q4_0", "-127.0", "i8"),
+            ("q4_1", "-127.0", "i8"),
+            ("q4_0", "-128.0", "f32"),  # 16 bits would not hold all sums
+            ("q8_0", "-127.0", "f32"),
+        ):
+            with self.subTest(name, least=least):
+                text, weights = _FORMATS[name]
+                rewritten = support.rewritten(_of_bytes(text, least), packed_weights.apply)
+                codes = "1x32" if name == "q8_0" else "2x16"
+                self.assertRegex(
+                    rewritten, rf"linalg.generic .* tensor<2x{_GROUPS}x{codes}x{kind}>"
+                )
+                whole = np.rint(40 * _X)
+                (result,) = self.on_host(rewritten, whole, _I)
+                x = np.clip(whole, -127, 127) / 2
+                np.testing.assert_allclose(result, x @ weights, rtol=1e-5, atol=1e-2)
+
     def test_others_stay(self) -> None:
         text = _FORMATS["q4_0"][0]
         for changed in (
             text.replace("dense<8>", "dense<300>"),
             text.replace(_hex(_SCALES), _hex(_SCALES * np.float16(np.inf))),
+            # Scales that f16 does not hold.
+            text.replace(
+                "%scales = stablehlo.broadcast_in_dim %fscales",
+                f"%tenth = stablehlo.constant dense<0.1> : tensor<{_CHANNELS}x{_GROUPS}xf32>\n"
+                "  %scales = stablehlo.broadcast_in_dim %tenth",
+            ),
             text.replace("%x: tensor<2x96xf32>", "%x: tensor<96x2xf32>")
             .replace("[1] x [0]", "[0] x [0]")
             .replace(": (tensor<2x96xf32>, tensor<96x64", ": (tensor<96x2xf32>, tensor<96x64"),
