@@ -26,6 +26,8 @@ _LIBS = [
     "//runtime_bm/plan:plan_run_test_lib",
     "//runtime_bm/plan:plan_transfer_test_lib",
     "//runtime_bm/plan:plan_verify_test_lib",
+    "//runtime_bm/text:sampler_test_lib",
+    "//runtime_bm/text:tokenizer_test_lib",
 ]
 
 # They print records of their own, for which a run on a board would fail.
@@ -46,6 +48,7 @@ _FUZZ_TARGETS = {
     "plan_fuzz": "//runtime_bm/testing/fuzz:plan_fuzz",
     "protocol_fuzz": "//examples/mlperf_tiny:protocol_fuzz_lib",
     "service_fuzz": "//runtime_bm/testing/fuzz:service_fuzz",
+    "tokenizer_fuzz": "//runtime_bm/testing/fuzz:tokenizer_fuzz",
 }
 
 def unit_tests(*, name):

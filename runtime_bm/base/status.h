@@ -59,6 +59,14 @@ typedef struct bm_status_t {
   FILE(HARTS, 15, "runtime_bm/harts/harts.c")                   \
   FILE(PLAN_SHARE, 16, "runtime_bm/plan/plan_share.c")          \
   FILE(WORKGROUP_CHECK, 17, "runtime_bm/app/workgroup_check.c") \
+  FILE(TOKENIZER, 18, "runtime_bm/text/tokenizer.c")            \
+  FILE(TEXT_VERIFY, 19, "runtime_bm/text/verify.c")             \
+  FILE(NORMALIZE, 20, "runtime_bm/text/normalize.c")            \
+  FILE(PIECES, 21, "runtime_bm/text/pieces.c")                  \
+  FILE(BPE, 22, "runtime_bm/text/bpe.c")                        \
+  FILE(DECODER, 23, "runtime_bm/text/decoder.c")                \
+  FILE(SAMPLER, 24, "runtime_bm/text/sampler.c")                \
+  FILE(CHAT, 25, "runtime_bm/app/chat.c")                       \
   FILE(APPLICATION, 255, "the application")
 
 #define BM_CODE_ENUMERATOR(name, number, text) BM_CODE_##name = (number),
