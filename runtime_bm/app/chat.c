@@ -25,7 +25,8 @@ typedef struct chat_t {
   bool is_stopped;  // such a text has come
 } chat_t;
 
-// Returns a view of what holds as many integers as `count`, or INVALID_ARGUMENT.
+// Returns a view of what holds as many integers as `count`, or
+// INVALID_ARGUMENT.
 static bm_status_t tokens_of(const bm_model_t *entry, bm_tensor_t *out_tensor,
                              uint32_t *out_count) {
   BM_TRY(bm_model_input(entry, 0, out_tensor));
@@ -48,9 +49,9 @@ static bm_status_t open(chat_t *chat, const bm_model_t *model) {
   BM_TRY(bm_model_output(&chat->decode, 1, &tensor));
   // A model may have more logits than the vocabulary has tokens, to fill up.
   const uint32_t tokens = settings->tokenizer->tokens.strings.ends.count;
-  BM_CHECK(tensor.dtype == BM_DTYPE_F32 &&
-               tensor.bytes / sizeof(float) >= tokens,
-           INVALID_ARGUMENT);
+  BM_CHECK(
+      tensor.dtype == BM_DTYPE_F32 && tensor.bytes / sizeof(float) >= tokens,
+      INVALID_ARGUMENT);
   BM_TRY(bm_tokenizer_init(&chat->tokenizer, settings->tokenizer,
                            settings->scratch));
   return bm_sampler_init(&chat->sampler, &settings->sampling, settings->seed,
@@ -118,9 +119,9 @@ static bm_status_t encode_turn(chat_t *chat, size_t line_size,
   const bm_range_t typed = {size, size + line_size};
   BM_TRY(append(&text, &size, settings->line.bytes, line_size));
   BM_TRY(append(&text, &size, settings->answer, size_of(settings->answer)));
-  return bm_tokenizer_encode_typed(
-      &chat->tokenizer, text.bytes, size, typed, settings->tokens + chat->count,
-      settings->context - chat->count, out_count);
+  return bm_tokenizer_encode_typed(&chat->tokenizer, text.bytes, size, typed,
+                                   settings->tokens + chat->count,
+                                   settings->context - chat->count, out_count);
 }
 
 static bool ends_answer(const bm_chat_settings_t *settings, uint32_t token) {

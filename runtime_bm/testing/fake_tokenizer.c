@@ -2,13 +2,14 @@
 
 #include "runtime_bm/base/memory.h"
 
-static const uint8_t kTokens[] = "abc \xC3\xA4"
-                                 "ababc<e><s>";
+static const uint8_t kTokens[] =
+    "abc \xC3\xA4"
+    "ababc<e><s>";
 static const uint8_t kEnds[] = {1, 2, 3, 4, 5, 6, 8, 11, 14, 17};
-static const uint8_t kOrder[] = {FAKE_SPACE, FAKE_E,  FAKE_S, FAKE_A, FAKE_AB,
-                                 FAKE_ABC,   FAKE_B,  FAKE_C, FAKE_A4, FAKE_C3};
-static const double kScores[FAKE_TOKENS] = {-1, -1, -1, -1, -2,
-                                            -2, -1.5, -1.75, 0, 0};
+static const uint8_t kOrder[] = {FAKE_SPACE, FAKE_E, FAKE_S, FAKE_A,  FAKE_AB,
+                                 FAKE_ABC,   FAKE_B, FAKE_C, FAKE_A4, FAKE_C3};
+static const double kScores[FAKE_TOKENS] = {-1, -1,   -1,    -1, -2,
+                                            -2, -1.5, -1.75, 0,  0};
 
 static const uint8_t *keep(fake_tokenizer_t *fake, const uint8_t *bytes,
                            uint32_t size) {
@@ -101,8 +102,7 @@ static void make_split(fake_tokenizer_t *fake) {
 }
 
 static void make_merges(fake_tokenizer_t *fake) {
-  static const uint8_t kMergeEnds[FAKE_TOKENS] = {1, 1, 1, 1, 1,
-                                                  1, 2, 2, 2, 2};
+  static const uint8_t kMergeEnds[FAKE_TOKENS] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 2};
   uint8_t bytes[256];
   memset(bytes, FAKE_TOKENS, sizeof(bytes));
   for (uint8_t token = 0; token < FAKE_AB; ++token) {
@@ -113,7 +113,8 @@ static void make_merges(fake_tokenizer_t *fake) {
   tables->merge_ends = numbers(fake, kMergeEnds, FAKE_TOKENS);
   tables->merge_rights = numbers(fake, (const uint8_t[]){FAKE_B, FAKE_C}, 2);
   tables->merge_ranks = numbers(fake, (const uint8_t[]){0, 1}, 2);
-  tables->merge_results = numbers(fake, (const uint8_t[]){FAKE_AB, FAKE_ABC}, 2);
+  tables->merge_results =
+      numbers(fake, (const uint8_t[]){FAKE_AB, FAKE_ABC}, 2);
 }
 
 void fake_tokenizer_make(fake_tokenizer_t *fake, uint32_t kind) {

@@ -57,8 +57,7 @@ static void settle(symbols_t *symbols, uint32_t place) {
     uint32_t child = 2 * at + 1;
     if (child >= symbols->count) break;
     if (child + 1 < symbols->count &&
-        comes_before(symbols, symbols->heap[child + 1],
-                     symbols->heap[child])) {
+        comes_before(symbols, symbols->heap[child + 1], symbols->heap[child])) {
       ++child;
     }
     if (!comes_before(symbols, symbols->heap[child], place)) break;
@@ -122,8 +121,8 @@ static void divide(symbols_t *symbols, bm_cspan_t piece) {
       id = bm_lookup_found(&tables->tokens, &lookup);
     }
     const bool is_unknown = id == BM_NONE && !put_bytes(symbols, part);
-    if (is_unknown && !(is_behind_unknown &&
-                        (tables->flags & BM_TOKENIZER_FUSE) != 0)) {
+    if (is_unknown &&
+        !(is_behind_unknown && (tables->flags & BM_TOKENIZER_FUSE) != 0)) {
       id = tables->unknown;
     }
     if (id != BM_NONE) symbols->ids[symbols->count++] = id;
@@ -149,8 +148,7 @@ static void merge_all(symbols_t *symbols) {
     if (rank == BM_NONE) return;
     const uint32_t gone = symbols->behind[place];
     const uint32_t next = symbols->behind[gone];
-    symbols->ids[place] =
-        bm_numbers_at(&symbols->tables->merge_results, rank);
+    symbols->ids[place] = bm_numbers_at(&symbols->tables->merge_results, rank);
     symbols->behind[place] = next;
     if (next != count) symbols->before[next] = place;
     symbols->ranks[gone] = BM_NONE;

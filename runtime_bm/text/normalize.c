@@ -82,8 +82,8 @@ static bm_status_t put_marks(const bm_normalizer_t *step, const uint8_t *text,
     uint32_t next = BM_NONE;
     for (size_t at = begin; at < end;) {
       const size_t from = at;
-      const uint32_t class = bm_code_points_at(&step->code_points,
-                                               bm_utf8_next(text, &at));
+      const uint32_t class =
+          bm_code_points_at(&step->code_points, bm_utf8_next(text, &at));
       if (class == done) {
         const bm_cspan_t mark = {text + from, at - from};
         BM_TRY(bm_bytes_put(out, mark));

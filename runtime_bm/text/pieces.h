@@ -24,8 +24,8 @@ BM_MUST_USE bm_status_t bm_token_list_put(bm_token_list_t *list, uint32_t id);
 // The memory that a model needs for each byte of a piece, 8-byte aligned.
 enum { BM_PIECE_BYTES = 24 };
 
-// Each appends the tokens of a piece. `room` has BM_PIECE_BYTES for each byte of
-// it. Error: RESOURCE_EXHAUSTED.
+// Each appends the tokens of a piece. `room` has BM_PIECE_BYTES for each byte
+// of it. Error: RESOURCE_EXHAUSTED.
 BM_MUST_USE bm_status_t bm_piece_bpe(const bm_tokenizer_tables_t *tables,
                                      bm_cspan_t piece, void *room,
                                      bm_token_list_t *list);

@@ -39,8 +39,7 @@ bm_status_t bm_sampler_init(bm_sampler_t *out_sampler,
   BM_CHECK(count != 0 && order != NULL, INVALID_ARGUMENT);
   BM_CHECK(settings->temperature >= 0.0f && settings->temperature <= 100.0f,
            INVALID_ARGUMENT);
-  BM_CHECK(settings->top_p > 0.0f && settings->top_p <= 1.0f,
-           INVALID_ARGUMENT);
+  BM_CHECK(settings->top_p > 0.0f && settings->top_p <= 1.0f, INVALID_ARGUMENT);
   BM_CHECK(settings->repetition_penalty > 0.0f &&
                settings->repetition_penalty <= 100.0f,
            INVALID_ARGUMENT);
@@ -70,8 +69,8 @@ static void penalize(const bm_sampler_t *sampler, float *logits,
     const uint32_t token = seen[i];
     if (token >= sampler->count || is_done[token] != 0) continue;
     is_done[token] = 1;
-    logits[token] =
-        logits[token] > 0.0f ? logits[token] / penalty : logits[token] * penalty;
+    logits[token] = logits[token] > 0.0f ? logits[token] / penalty
+                                         : logits[token] * penalty;
   }
 }
 

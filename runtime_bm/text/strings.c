@@ -7,8 +7,8 @@ static uint32_t first_from(const bm_sorted_t *sorted, const bm_lookup_t *lookup,
   uint32_t high = lookup->end;
   while (low < high) {
     const uint32_t middle = low + (high - low) / 2;
-    const bm_cspan_t string = bm_strings_at(
-        &sorted->strings, bm_numbers_at(&sorted->order, middle));
+    const bm_cspan_t string =
+        bm_strings_at(&sorted->strings, bm_numbers_at(&sorted->order, middle));
     // One that ends here comes before all that go on.
     if (string.size == lookup->depth || string.data[lookup->depth] < byte) {
       low = middle + 1;

@@ -59,8 +59,8 @@ static uint32_t added_at(const bm_added_t *added, bm_cspan_t text, size_t at,
   return number;
 }
 
-// Finds the next added token in what follows `from`. Special ones that have a byte in
-// `typed` are text as any other.
+// Finds the next added token in what follows `from`. Special ones that have a
+// byte in `typed` are text as any other.
 static match_t find_added(const encoder_t *encoder, const bm_added_t *added,
                           bm_cspan_t text, bm_range_t typed, size_t from) {
   for (size_t at = from; at < text.size; at += bm_utf8_size(text.data[at])) {

@@ -54,8 +54,7 @@ BM_MUST_USE bm_status_t bm_tokenizer_init(bm_tokenizer_t *out_tokenizer,
 BM_MUST_USE bm_status_t bm_tokenizer_encode(const bm_tokenizer_t *tokenizer,
                                             const char *text, size_t size,
                                             uint32_t flags, uint32_t *ids,
-                                            size_t capacity,
-                                            size_t *out_count);
+                                            size_t capacity, size_t *out_count);
 
 // The same of a text of which somebody typed a part, where special tokens are
 // text as any other.

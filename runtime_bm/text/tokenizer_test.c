@@ -34,8 +34,8 @@ static void expect(const char *text, uint32_t flags, const uint8_t *want,
   }
 }
 
-#define EXPECT_TOKENS(text, flags, ...)                            \
-  expect(text, flags, (const uint8_t[]){__VA_ARGS__},              \
+#define EXPECT_TOKENS(text, flags, ...)               \
+  expect(text, flags, (const uint8_t[]){__VA_ARGS__}, \
          sizeof((const uint8_t[]){__VA_ARGS__}) / sizeof(uint8_t))
 
 static void neighbors_merge_in_the_order_in_which_merges_were_learned(void) {
@@ -120,17 +120,16 @@ static void a_character_comes_with_its_last_token(void) {
   size_t size = 9;
   begin(BM_TOKENIZER_BPE);
   BM_EXPECT_OK(bm_decoder_init(&decoder, &tokenizer));
-  BM_EXPECT_OK(
-      bm_decoder_take(&decoder, FAKE_C3, text, sizeof(text), &size));
+  BM_EXPECT_OK(bm_decoder_take(&decoder, FAKE_C3, text, sizeof(text), &size));
   BM_EXPECT_EQ(size, 0);
-  BM_EXPECT_OK(
-      bm_decoder_take(&decoder, FAKE_A4, text, sizeof(text), &size));
+  BM_EXPECT_OK(bm_decoder_take(&decoder, FAKE_A4, text, sizeof(text), &size));
   BM_EXPECT(size == 2 && memcmp(text, "\xC3\xA4", 2) == 0);
-  BM_EXPECT_OK(
-      bm_decoder_take(&decoder, FAKE_C3, text, sizeof(text), &size));
-  BM_EXPECT_OK(
-      bm_decoder_take(&decoder, FAKE_ABC, text, sizeof(text), &size));
-  BM_EXPECT(size == 6 && memcmp(text, "\xEF\xBF\xBD" "abc", 6) == 0);
+  BM_EXPECT_OK(bm_decoder_take(&decoder, FAKE_C3, text, sizeof(text), &size));
+  BM_EXPECT_OK(bm_decoder_take(&decoder, FAKE_ABC, text, sizeof(text), &size));
+  BM_EXPECT(size == 6 && memcmp(text,
+                                "\xEF\xBF\xBD"
+                                "abc",
+                                6) == 0);
   BM_EXPECT_OK(bm_decoder_take(&decoder, FAKE_E, text, sizeof(text), &size));
   BM_EXPECT_EQ(size, 0);
   BM_EXPECT_CODE(

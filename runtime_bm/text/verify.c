@@ -14,8 +14,7 @@ enum {
 };
 
 // Numbers below `limit`.
-static bm_status_t verify_numbers(const bm_numbers_t *numbers,
-                                  uint32_t limit) {
+static bm_status_t verify_numbers(const bm_numbers_t *numbers, uint32_t limit) {
   if (numbers->count == 0) return bm_ok();
   BM_CHECK(numbers->width >= 1 && numbers->width <= 4, DATA_LOSS);
   BM_CHECK(numbers->bytes != NULL, DATA_LOSS);
@@ -66,12 +65,12 @@ static bm_status_t verify_sorted(const bm_sorted_t *sorted) {
   BM_TRY(verify_strings(&sorted->strings));
   BM_TRY(verify_numbers(&sorted->order, sorted->strings.ends.count));
   for (uint32_t i = 0; i < sorted->order.count; ++i) {
-    const bm_cspan_t string = bm_strings_at(
-        &sorted->strings, bm_numbers_at(&sorted->order, i));
+    const bm_cspan_t string =
+        bm_strings_at(&sorted->strings, bm_numbers_at(&sorted->order, i));
     BM_CHECK(string.size != 0, DATA_LOSS);
     if (i == 0) continue;
-    const bm_cspan_t before = bm_strings_at(
-        &sorted->strings, bm_numbers_at(&sorted->order, i - 1));
+    const bm_cspan_t before =
+        bm_strings_at(&sorted->strings, bm_numbers_at(&sorted->order, i - 1));
     BM_CHECK(is_ascending(before, string), DATA_LOSS);
   }
   return bm_ok();
@@ -102,8 +101,8 @@ static bm_status_t verify_normalizers(const bm_normalizers_t *normalizers) {
     BM_TRY(verify_texts(&step->texts));
     switch (step->kind) {
       case BM_NORMALIZER_MAP:
-        BM_TRY(verify_code_points(&step->code_points,
-                                  step->texts.ends.count + 1));
+        BM_TRY(
+            verify_code_points(&step->code_points, step->texts.ends.count + 1));
         break;
       case BM_NORMALIZER_COMPOSE:
         BM_TRY(verify_pairs(&step->pairs));

@@ -1,4 +1,5 @@
-// The check of a tokenizer's tables, after which everything else relies on them.
+// The check of a tokenizer's tables, after which everything else relies on
+// them.
 #ifndef RUNTIME_BM_TEXT_VERIFY_H_
 #define RUNTIME_BM_TEXT_VERIFY_H_
 
@@ -9,8 +10,8 @@ BM_EXTERN_C_BEGIN
 
 // Errors: DATA_LOSS when an index leads outside of its table, or an order that
 // lookups rely on is none.
-BM_MUST_USE bm_status_t bm_tokenizer_verify(
-    const bm_tokenizer_tables_t *tables);
+BM_MUST_USE bm_status_t
+bm_tokenizer_verify(const bm_tokenizer_tables_t *tables);
 
 BM_EXTERN_C_END
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tokenizers import Regex, normalizers, pre_tokenizers
 
 COUNT = 0x110000
-# Ranges of characters of which the first stands for all: surrogates, which no text has, the planes that Unicode has left
+# Ranges of which the first character stands for all: surrogates, which no text has, the planes that Unicode has left
 # empty, and those for private use.
 _ALIKE = (
     range(0xD800, 0xE000),

@@ -1,7 +1,7 @@
 """A chat template, in Jinja, as the constant texts between what people type and what a model answers.
 
-The template is evaluated when an image is built, on conversations of made-up lines. What it puts around the lines must be
-the same for all of them.
+The template is evaluated when an image is built, on conversations of made-up lines. What it puts around the lines must
+be the same for all of them.
 """
 
 from __future__ import annotations
@@ -46,19 +46,23 @@ def compiled(source: str, tokens: Mapping[str, str]) -> ChatTemplate:
     """
     talks = [_rendered(source, tokens, lines) for lines in range(1, len(_TYPED) + 1)]
     first, _, answer = talks[0].partition(_TYPED[0])
-    _, _, rest = talks[1].partition(_ANSWERS[0])
+    before, _, rest = talks[1].partition(_ANSWERS[0])
     following, _, _ = rest.partition(_TYPED[1])
     found = ChatTemplate(first, answer, following)
+    # Spaces that a template has before an answer are the model's own to say.
+    space = before.removeprefix(first + _TYPED[0] + answer)
+    if space.strip():
+        raise _refused("what comes before an answer is not what asks for one")
     for lines, talk in enumerate(talks, 1):
-        if talk != _joined(found, lines):
+        if talk != _joined(found, space, lines):
             raise _refused("what is around a line depends on where in the conversation it is")
     return found
 
 
-def _joined(template: ChatTemplate, lines: int) -> str:
+def _joined(template: ChatTemplate, space: str, lines: int) -> str:
     text = template.first + _TYPED[0] + template.answer
     for said, typed in zip(_ANSWERS[: lines - 1], _TYPED[1:], strict=False):
-        text += said + template.next + typed + template.answer
+        text += space + said + template.next + typed + template.answer
     return text
 
 

@@ -27,6 +27,8 @@ def template(path: Path) -> tuple[ChatTemplate, str]:
 
     The latter is "" if the file names none. Raises BmcError.
     """
+    source: object
+    tokens: Mapping[str, str]
     if path.suffix == _GGUF:
         metadata = gguf_file.read(path)
         source, tokens = metadata.chat_template, metadata.special_tokens

@@ -70,10 +70,11 @@ def _each(some: characters.Characters, kept: bool) -> Stage:
 
 def _pattern(part: Json) -> Stage:
     pattern = part["pattern"]
-    if "Regex" in pattern:
-        found = patterns.parse(pattern["Regex"])
-    else:
-        found = (patterns.literal(pattern["String"]),)
+    found = (
+        patterns.parse(pattern["Regex"])
+        if "Regex" in pattern
+        else (patterns.literal(pattern["String"]),)
+    )
     match part["behavior"]:
         case "Isolated":
             return Stage(found)

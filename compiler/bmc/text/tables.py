@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -60,9 +61,10 @@ def write(tokenizer: Tokenizer, name: str, place: str, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / f"{name}.c").write_text(source)
     (out / f"{name}.bin").write_bytes(blob.data())
-    (out / f"{name}.S").write_text(
-        c_text.include_blob(f".rodata.{name}", f"{name}_data", f"{place}{name}.bin")
-    )
+    # Builds that know of an included file by its name alone assemble again when the digest changes.
+    digest = hashlib.sha256(blob.data()).hexdigest()
+    assembly = c_text.include_blob(f".rodata.{name}", f"{name}_data", f"{place}{name}.bin")
+    (out / f"{name}.S").write_text(f"/* {digest} */\n{assembly}")
     (out / f"{name}.h").write_text(_header(tokenizer, name))
 
 

@@ -1,4 +1,4 @@
-"""Reads a `tokenizer.json`, the format of the package `tokenizers`. A file is data: what is unknown is refused by name."""
+"""Reads a `tokenizer.json`, the format of the package `tokenizers`. What is unknown is refused by name."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ Json = Any
 _SHAPE = {
     "model": {"type": str},
     "added_tokens": [
-        {"id": int, "content": str, "single_word": bool, "lstrip": bool, "rstrip": bool, "normalized": bool, "special": bool}
+        {"id": int, "content": str, "normalized": bool, "special": bool}
+        | dict.fromkeys(("single_word", "lstrip", "rstrip"), bool)
     ],
-}  # fmt: skip
+}
 # No vocabulary has as many tokens; a number with more digits would make tables for all below it.
 _MAX_TOKENS = 1 << 24
 

@@ -16,7 +16,8 @@ static void decode(const bm_tokenizer_t *tokenizer, const uint32_t *ids,
   if (bm_decoder_init(&decoder, tokenizer).bits != 0) return;
   for (size_t i = 0; i < count; ++i) {
     // A table may say that its tokens are longer than they are.
-    if (bm_decoder_take(&decoder, ids[i], text, sizeof(text), &size).bits != 0) {
+    if (bm_decoder_take(&decoder, ids[i], text, sizeof(text), &size).bits !=
+        0) {
       return;
     }
     FUZZ_ASSERT(size <= sizeof(text));

@@ -1,4 +1,4 @@
-"""Texts for tokenizers: characters of all categories of Unicode, pieces of the vocabulary, and what is hard to split."""
+"""Texts for tokenizers: characters of all categories of Unicode, pieces of a vocabulary, what is hard to split."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _HARD = (
     "'s", "'T", "'ll", "'Ve", "'\u017f", "don't", "I'M", "can\u2019t", "1234567", "3.14", "\u0661\u0662\u0663",
     "\u00bd", "\u2167", "na\u00efve", "nai\u0308ve", "\u1e9b\u0323", "\u0130stanbul", "\u00df", "\ufb01", "\u01c5",
     "\uac00\uac01", "\u1100\u1161\u11a8", "\u4f60\u597d\uff0c\u4e16\u754c", "\u3053\u3093\u306b\u3061\u306f",
-    "\u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35", "\u0928\u092e\u0938\u094d\u0924\u0947", "\u05e9\u05b8\u05c1\u05dc\u05d5\u05b9\u05dd",
+    "\u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35", "\u0928\u092e\u0938\u094d\u0924\u0947",
+    "\u05e9\u05b8\u05c1\u05dc\u05d5\u05b9\u05dd",
     "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f1e9\U0001f1ea", "\u2764\ufe0f", "\U0001f44d\U0001f3fd",
     "a\u0301\u0327\u0345", "\u0344\u0345", "q\u0307\u0323", "\U0001d165\U0001d16e", "\U0001d400", "\ufffd", "\x00",
     "\ue000", "\U000f0000", "\U0010ffff", "\u2581", "\u2581\u2581a", "<0x0A>", "##ing", "[UNK]", "x = y++;",

@@ -9,7 +9,7 @@ def trained_tokenizer(*, name, kind = None, swap = False):
     Args:
       name: prefix of the targets.
       kind: function in trained.py; default: `name`.
-      swap: whether the two first merges trade places.
+      swap: whether two merges trade places.
     """
     native.genrule(
         name = name + "._trained",

@@ -1,4 +1,4 @@
-"""Writes small tokenizers of the kinds that models have, for tests.
+"""Writes small tokenizers of the kinds that models have, for tests, always the same.
 
 They are trained on the descriptions of data sets that come with scikit-learn, and on characters of all scripts.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from importlib import util
 from pathlib import Path
 from typing import Any
@@ -105,15 +107,36 @@ def o200k() -> Tokenizer:
     return tokenizer
 
 
-def wordpiece() -> Tokenizer:
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=2000, special_tokens=special, show_progress=False
+def _frequent(words: Iterable[str], longest: int, count: int) -> list[tuple[str, int]]:
+    """Returns the most frequent parts of words, with their counts.
+
+    The package's own trainers of these models give another vocabulary each time.
+    """
+    found = Counter(
+        word[at : at + size]
+        for word in words
+        for size in range(1, longest + 1)
+        for at in range(len(word) - size + 1)
     )
-    tokenizer.train_from_iterator(corpus(), trainer)
+    return sorted(found.items(), key=lambda part: (-part[1], part[0]))[:count]
+
+
+def wordpiece() -> Tokenizer:
+    normalizer = normalizers.BertNormalizer()
+    splitter = pre_tokenizers.BertPreTokenizer()
+    words = [
+        word
+        for line in corpus()
+        for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(line))
+    ]
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    begins = [part for part, _ in _frequent((word[:5] for word in words), 5, 1200)]
+    insides = [f"##{part}" for part, _ in _frequent((word[1:] for word in words), 3, 800)]
+    vocabulary = {text: number for number, text in enumerate([*special, *begins, *insides])}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = splitter
+    tokenizer.add_special_tokens(special)
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.decoder = decoders.WordPiece()
     return tokenizer
@@ -155,16 +178,23 @@ def llama2() -> Tokenizer:
 
 
 def unigram() -> Tokenizer:
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.normalizer = normalizers.Sequence(
+    normalizer = normalizers.Sequence(
         [normalizers.Nmt(), normalizers.NFKD(), normalizers.Lowercase()]
     )
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    splitter = pre_tokenizers.Metaspace(prepend_scheme="first")
+    words = [
+        word
+        for line in corpus()
+        for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(line))
+    ]
+    parts = _frequent(words, 6, 1500)
+    total = sum(count for _, count in parts)
+    scores = [(part, math.log(count / total)) for part, count in parts]
+    tokenizer = Tokenizer(models.Unigram([("<unk>", 0.0), ("</s>", 0.0), *scores], 0))
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = splitter
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="first")
-    trainer = trainers.UnigramTrainer(
-        vocab_size=1500, special_tokens=["<unk>", "</s>"], unk_token="<unk>", show_progress=False
-    )
-    tokenizer.train_from_iterator(corpus(), trainer)
+    tokenizer.add_special_tokens(["<unk>", "</s>"])
     tokenizer.post_processor = processors.TemplateProcessing("$A </s>", None, [("</s>", 1)])
     return tokenizer
 
@@ -179,12 +209,14 @@ KINDS: dict[str, Callable[[], Tokenizer]] = {
 def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("out", type=Path, help="the tokenizer.json to write")
-    parser.add_argument("--swap", action="store_true", help="let the two first merges trade places")
+    parser.add_argument("--swap", action="store_true", help="let two merges trade places")
     options = parser.parse_args(args)
     description = json.loads(KINDS[options.kind]().to_str())
     if options.swap:
         merges = description["model"]["merges"]
-        merges[0], merges[1] = merges[1], merges[0]
+        # One that competes with the first: it begins with what that one ends with.
+        other = next(i for i, (left, _) in enumerate(merges) if i and left == merges[0][1])
+        merges[0], merges[other] = merges[other], merges[0]
     options.out.write_text(json.dumps(description, ensure_ascii=False), encoding="utf-8")
     return 0
 
