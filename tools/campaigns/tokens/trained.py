@@ -214,9 +214,14 @@ def main(parser: cli.Parser, args: list[str]) -> int:
     description = json.loads(KINDS[options.kind]().to_str())
     if options.swap:
         merges = description["model"]["merges"]
-        # One that competes with the first: it begins with what that one ends with.
-        other = next(i for i, (left, _) in enumerate(merges) if i and left == merges[0][1])
-        merges[0], merges[other] = merges[other], merges[0]
+        # Two of letters, of which one begins with what the other ends with.
+        pairs = [(i, merge) for i, merge in enumerate(merges) if "".join(merge).isascii()]
+        one, other = next(
+            (i, j)
+            for (i, first), (j, second) in itertools.combinations(pairs, 2)
+            if len(first[0] + first[1] + second[1]) == 3 and first[1] == second[0] != first[0]
+        )
+        merges[one], merges[other] = merges[other], merges[one]
     options.out.write_text(json.dumps(description, ensure_ascii=False), encoding="utf-8")
     return 0
 
