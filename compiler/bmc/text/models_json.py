@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
+
+from tokenizers import Tokenizer
 
 from bmc.text import byte_level
 from bmc.text.refusals import refused
@@ -11,6 +14,7 @@ from bmc.text.tokenizer import Bpe, Unigram, WordPiece
 
 Json = Any
 
+_PARTS = ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")
 # What unknown characters cost more than the least likely token.
 _UNKNOWN_PENALTY = 10.0
 
@@ -52,7 +56,10 @@ def _number(value: Json) -> int:
 def _unigram(description: Json) -> Unigram:
     if description.get("byte_fallback"):
         raise refused("byte_fallback beside the scores of Unigram")
-    scores = tuple(float(score) for _, score in description["vocab"])
+    # The package rounds some numbers in the last place, and ties between ways to divide a word depend on it.
+    whole = dict.fromkeys(_PARTS) | {"version": "1.0", "added_tokens": [], "model": description}
+    read = json.loads(Tokenizer.from_str(json.dumps(whole)).to_str())["model"]
+    scores = tuple(float(score) for _, score in read["vocab"])
     return Unigram(scores, min(scores) - _UNKNOWN_PENALTY)
 
 

@@ -55,6 +55,11 @@ def of_json(description: Json, name: str) -> Tokenizer:
             "bad-tokenizer",
             f"{name} is no tokenizer.json that `tokenizers` wrote: {type(error).__name__} {error}",
         ) from error
+    except Exception as error:
+        # What the package raises for a file that it cannot read.
+        if type(error) is not Exception:
+            raise
+        raise BmcError("bad-tokenizer", f"`tokenizers` cannot read {name}: {error}") from error
 
 
 def _tokenizer(description: Json) -> Tokenizer:

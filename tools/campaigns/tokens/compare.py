@@ -60,11 +60,9 @@ class Difference:
         return f"{self.text!r} with flags {self.flags}: {self.got}, and not {self.want}"
 
 
-def differences(
-    program: Path, json_path: Path, count: int, seed: int, *, decodes: bool
-) -> Iterator[Difference]:
+def differences(program: Path, source: Path, count: int, seed: int) -> Iterator[Difference]:
     """Yields what differs on `count` texts, and on the texts of their tokens."""
-    reference = Reference(json_path)
+    reference = Reference(source)
     with contextlib.closing(Program(program)) as target:
         texts = itertools.islice(reference.texts(seed), count)
         for text, flags in zip(texts, itertools.cycle(_FLAGS)):
@@ -72,7 +70,7 @@ def differences(
             status, got = target.encode(text, flags)
             if status != 0 or got != want:
                 yield Difference(text, flags, f"{status:08x} {got}", want)
-            elif decodes:
+            elif reference.decodes:
                 said = target.decode(want)
                 if said != (0, reference.decode(want)):
                     yield Difference(text, flags, said, reference.decode(want))

@@ -9,13 +9,17 @@ from pathlib import Path
 from strings import strings
 from tokenizers import Tokenizer
 
-from bmc.text import byte_level
+from bmc.text import byte_level, gguf_file
 
 
 class Reference:
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._tokenizer = Tokenizer.from_file(str(path))
+        """Takes a tokenizer.json or a GGUF file."""
+        if path.suffix == ".gguf":
+            self._description = gguf_file.read(path).tokenizer
+        else:
+            self._description = json.loads(path.read_text(encoding="utf-8"))
+        self._tokenizer = Tokenizer.from_str(json.dumps(self._description))
         # These are for batches.
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -31,14 +35,14 @@ class Reference:
         return text
 
     @property
-    def size(self) -> int:
-        return int(self._tokenizer.get_vocab_size())
+    def decodes(self) -> bool:
+        """Whether texts of tokens are joined by rules that the target has: those for words are English ones."""
+        return bool(self._description["decoder"]["type"] != "WordPiece")
 
     def texts(self, seed: int) -> Iterator[str]:
         """Yields texts without end."""
-        description = json.loads(self._path.read_text(encoding="utf-8"))
         words = sorted(self._tokenizer.get_vocab(with_added_tokens=False))
-        if "ByteLevel" in json.dumps(description["pre_tokenizer"]):
+        if "ByteLevel" in json.dumps(self._description["pre_tokenizer"]):
             words = [byte_level.to_bytes(word).decode("utf-8", "replace") for word in words]
-        specials = [token["content"] for token in description["added_tokens"]]
+        specials = [token["content"] for token in self._description["added_tokens"]]
         return strings(words, specials, seed)

@@ -7,6 +7,7 @@ examples:
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from pathlib import Path
@@ -15,28 +16,29 @@ import compare
 
 from tools import cli
 
-_HERE = Path(__file__).parent
 # Differences that are shown of each tokenizer.
 _SHOWN = 10
 
 
 @cli.program("tokens", __doc__)
 def main(parser: cli.Parser, args: list[str]) -> int:
-    kinds = sorted(path.stem for path in _HERE.glob("*.json"))
-    parser.add_argument("--kind", choices=kinds, help="default: all, by turns")
+    # The rule gives these: kind, source and program.
+    parser.add_argument("--tokenizer", action="append", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--kind", help="default: all, one after the other")
     parser.add_argument("--count", type=int, default=100000, help="texts; default: %(default)s")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(args)
-    chosen = [options.kind] if options.kind else kinds
+    known = {kind: files for kind, *files in (each.split("=") for each in options.tokenizer)}
+    if options.kind and options.kind not in known:
+        raise cli.UserError(f"there is no {options.kind}: --kind is one of {', '.join(known)}")
+    chosen = [options.kind] if options.kind else list(known)
     each = -(-options.count // len(chosen))
     bad = 0
     for kind in chosen:
+        source, program = map(Path, known[kind])
         start = time.monotonic()
         found = 0
-        program, source = _HERE / f"{kind}_tokens", _HERE / f"{kind}.json"
-        # A tokenizer for words does not say how they are joined.
-        decodes = not kind.startswith("wordpiece")
-        for difference in compare.differences(program, source, each, options.seed, decodes=decodes):
+        for difference in compare.differences(program, source, each, options.seed):
             found += 1
             if found <= _SHOWN:
                 print(f"{kind}: {difference}", flush=True)

@@ -1,10 +1,10 @@
-"""trained_tokenizer: a small tokenizer, and a program that encodes with its tables."""
+"""tokens_program: a program that encodes with the tables of a tokenizer. trained_tokenizer: the same of a small one."""
 
 load("@rules_cc//cc:defs.bzl", "cc_binary")
 load("//tools/rules:defs.bzl", "bm_tokenizer")
 
 def trained_tokenizer(*, name, kind = None, swap = False):
-    """Makes `<name>.json`, the tables `<name>_tokenizer`, and the program `<name>_tokens`.
+    """Makes `<name>.json`, and what tokens_program() makes of it.
 
     Args:
       name: prefix of the targets.
@@ -18,9 +18,18 @@ def trained_tokenizer(*, name, kind = None, swap = False):
         tags = ["manual"],
         tools = [":trained"],
     )
+    tokens_program(name = name, src = name + ".json")
+
+def tokens_program(*, name, src):
+    """Makes the tables `<name>_tokenizer`, and the program `<name>_tokens`.
+
+    Args:
+      name: prefix of the targets.
+      src: a tokenizer.json or a GGUF file.
+    """
     bm_tokenizer(
         name = name + "_tokenizer",
-        src = name + ".json",
+        src = src,
         tags = ["manual"],
     )
     cc_binary(
