@@ -105,8 +105,8 @@ static void make_merges(fake_tokenizer_t *fake) {
   static const uint8_t kMergeEnds[FAKE_TOKENS] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 2};
   uint8_t bytes[256];
   memset(bytes, FAKE_TOKENS, sizeof(bytes));
-  for (uint8_t token = 0; token < FAKE_AB; ++token) {
-    bytes[kTokens[token]] = token;
+  for (uint32_t token = 0; token < FAKE_AB; ++token) {
+    bytes[kTokens[token]] = (uint8_t)token;
   }
   bm_tokenizer_tables_t *tables = &fake->tables;
   tables->byte_tokens = numbers(fake, bytes, sizeof(bytes));
