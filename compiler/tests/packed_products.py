@@ -63,14 +63,14 @@ def operands(product: Product) -> list[Array]:
     generator = np.random.default_rng(5)
     for number, dtype in enumerate(product.dtypes):
         if dtype == "i16":
-            powers = np.exp2(generator.integers(-3, 3, data[number].size)).astype(np.float16)
+            powers: Array = np.exp2(generator.integers(-3, 3, data[number].size)).astype(np.float16)
             data[number] = (
                 (powers * generator.choice([-1, 1], powers.size)).astype(np.float16).view(np.int16)
             )
     if (packing := product.packing) is not None and packing.factors is not None:
         data[A] = np.clip(data[A], -127, 127)
-        powers = generator.integers(-3, 3, data[packing.factors].size)
-        data[packing.factors] = np.exp2(powers).astype(np.float32)
+        exponents = generator.integers(-3, 3, data[packing.factors].size)
+        data[packing.factors] = np.exp2(exponents).astype(np.float32)
     return data
 
 
@@ -80,7 +80,7 @@ def results(product: Product, data: list[Array]) -> dict[int, Array]:
     assert packing is not None
     groups, codes, inner = (loop.extent for loop in product.summed)
     rows, lanes = product.rows[0].extent, product.lanes.extent
-    x = data[A].reshape(rows, groups, -1).astype(np.float64)
+    x: Array = data[A].reshape(rows, groups, -1).astype(np.float64)
     if packing.factors is not None:
         x *= data[packing.factors].reshape(rows, groups, 1)
     x = x.reshape(rows, -1)

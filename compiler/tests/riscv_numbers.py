@@ -41,7 +41,8 @@ MASKS: dict[str, Any] = {
 def _shifted(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Shifts bits right, and zeros in."""
     unsigned = a.view(f"u{a.itemsize}")
-    return (unsigned >> (b.astype(unsigned.dtype) & (8 * a.itemsize - 1))).view(a.dtype)
+    shifted: np.ndarray[Any, Any] = unsigned >> (b.astype(unsigned.dtype) & (8 * a.itemsize - 1))
+    return shifted.view(a.dtype)
 
 
 def rounded(a: np.ndarray[Any, Any], shift: Any) -> np.ndarray[Any, Any]:

@@ -40,6 +40,8 @@ class Format:
     has_mins: bool = False
 
 
+# Weights in a block of a format with codes of four bits.
+BLOCK = 32
 FORMATS = {
     "q4_0": Format(16, zero=8),
     "q4_1": Format(16, has_mins=True),

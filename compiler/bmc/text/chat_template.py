@@ -77,7 +77,9 @@ def _rendered(source: str, tokens: Mapping[str, str], lines: int) -> str:
     environment.globals["strftime_now"] = _no_date
     try:
         template = environment.from_string(source)
-        return template.render(messages=messages, add_generation_prompt=True, tools=None, **tokens)
+        return str(
+            template.render(messages=messages, add_generation_prompt=True, tools=None, **tokens)
+        )
     except BmcError:
         raise
     # Whatever a template of somebody else's does.

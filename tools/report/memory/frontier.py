@@ -26,7 +26,9 @@ def point(report: Model, instructions: int) -> Point:
     )
 
 
-def find(model: str, compiled: Callable[[int | None], Point], say: Callable[[str], None]) -> Frontier:
+def find(
+    model: str, compiled: Callable[[int | None], Point], say: Callable[[str], None]
+) -> Frontier:
     """Compiles a model for less and less RAM, until there is no way that needs less.
 
     Args:

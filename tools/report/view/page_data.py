@@ -82,8 +82,8 @@ def add_frontiers(data: Json, path: Path) -> None:
     models = [model for model in data["models"] if model["name"] in found]
     if not models:
         raise UserError(
-            f"{path} is about {', '.join(found)}, which this page does not show: name a file that `X.memory` makes of the"
-            " same models"
+            f"{path} is about {', '.join(found)}, which this page does not show: name a file that `X.memory` makes"
+            " of the same models"
         )
     for model in models:
         model["frontier"] = records.encode(found[model["name"]])

@@ -160,7 +160,9 @@ class BrowserTest(browser.PageTest):
         ]
         self.show(page.html(data, D3))
         self.assertEqual(self.values(".frontier circle"), [ram for ram, _ in sizes])
-        places = self.each(".frontier circle", "[element.cx, element.cy].map((at) => at.baseVal.value)")
+        places = self.each(
+            ".frontier circle", "[element.cx, element.cy].map((at) => at.baseVal.value)"
+        )
         (x0, y0), _, (x2, y2) = places
         self.assertLess(x2, x0)
         self.assertLess(y2, y0)

@@ -7,7 +7,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import build, ir_util, names, permute
+from bmc.ir import build, ir_util, names
 from bmc.rewrites.context import Context
 from bmc.rewrites.layout import images
 from bmc.rewrites.memory import rows

@@ -11,7 +11,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.errors import BmcError
-from bmc.ir import build, ir_util
+from bmc.ir import build
 from bmc.rewrites.context import Context
 from bmc.rewrites.weights import product_weights
 
