@@ -85,7 +85,7 @@ class _Norm(torch.nn.Module):  # type: ignore[misc]
         self.register_buffer("weight", weight)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        scale = torch.rsqrt(x.square().mean(-1, keepdim=True) + self._epsilon)
+        scale = torch.rsqrt((x * x).mean(-1, keepdim=True) + self._epsilon)
         return self.weight * (x * scale)
 
 
