@@ -40,10 +40,10 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
       BmcError: the file is damaged, its architecture or a tensor of it is not supported, or an option does not fit.
     """
     _require_packages()
+    from bmc import gguf_file
     from bmc.frontends import (
         gguf_config,
         gguf_decoder,
-        gguf_file,
         gguf_gpt2,
         gguf_reference,
         gguf_weights,
@@ -94,7 +94,8 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
 def survey_file(path: Path, options: ImportOptions) -> Survey:
     """Returns the inputs of prefill and decode; raises the errors of import_file() for a file that cannot be read."""
     _require_packages()
-    from bmc.frontends import gguf_config, gguf_file, gguf_gpt2
+    from bmc import gguf_file
+    from bmc.frontends import gguf_config, gguf_gpt2
 
     file = gguf_file.read(path, options.limits)
     is_gpt2 = gguf_config.architecture(file) == gguf_gpt2.NAME

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from bmc.errors import BmcError
-from bmc.frontends.gguf_file import GgufFile, Value, bad, shown
+from bmc.gguf_file import GgufFile, Value, bad, shown
 
 _MOST = 2**24  # no size of a model is larger
 # Kinds of changed positions that are one factor for all, or none.

@@ -9,7 +9,7 @@ import support
 from gguf import GGMLQuantizationType as Kind
 
 from bmc.frontends import gguf_config
-from bmc.frontends.gguf_file import GgufFile, Tensor, Value
+from bmc.gguf_file import GgufFile, Tensor, Value
 
 _SOUND: dict[str, Value] = {
     "block_count": 1,

@@ -9,8 +9,8 @@ from torch.nn import functional
 
 from bmc.frontends.gguf_cache import Cache
 from bmc.frontends.gguf_config import Keys, vocabulary
-from bmc.frontends.gguf_file import GgufFile, bad
 from bmc.frontends.gguf_weights import Weights
+from bmc.gguf_file import GgufFile, bad
 
 NAME = "gpt2"
 

@@ -12,8 +12,8 @@ from transformers import modeling_gguf_pytorch_utils, modeling_utils
 from bmc import factory
 from bmc.errors import BmcError
 from bmc.frontends import quiet
-from bmc.frontends.gguf_file import bad
 from bmc.frontends.transformers_generator import Generator
+from bmc.gguf_file import bad
 
 
 def load(path: Path, known: dict[str, int], frequency_divisors: torch.Tensor | None) -> Generator:

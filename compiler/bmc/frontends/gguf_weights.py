@@ -13,8 +13,8 @@ from gguf.constants import GGMLQuantizationType
 from bmc import golden
 from bmc.errors import BmcError
 from bmc.frontends import gguf_super_blocks, packed_linear
-from bmc.frontends.gguf_file import GgufFile, Tensor, bad, shown
 from bmc.frontends.packed_linear import Packed, PackedEmbedding, PackedLinear
+from bmc.gguf_file import GgufFile, Tensor, bad, shown
 
 _HALF = 2  # bytes of a scale
 _FORMAT_OF = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bmc.errors import BmcError
-from bmc.text import chat_template, gguf_file, tokenizer_json
+from bmc.text import chat_template, gguf_metadata, tokenizer_json
 from bmc.text.chat_template import ChatTemplate
 from bmc.text.tokenizer import Tokenizer
 
@@ -19,7 +19,7 @@ def tokenizer(path: Path) -> Tokenizer:
     """Returns the tokenizer of a `tokenizer.json` or a GGUF file; raises BmcError."""
     if path.suffix != _GGUF:
         return tokenizer_json.read(path)
-    return tokenizer_json.of_json(gguf_file.read(path).tokenizer, path.name)
+    return tokenizer_json.of_json(gguf_metadata.read(path).tokenizer, path.name)
 
 
 def template(path: Path) -> tuple[ChatTemplate, str]:
@@ -30,7 +30,7 @@ def template(path: Path) -> tuple[ChatTemplate, str]:
     source: object
     tokens: Mapping[str, str]
     if path.suffix == _GGUF:
-        metadata = gguf_file.read(path)
+        metadata = gguf_metadata.read(path)
         source, tokens = metadata.chat_template, metadata.special_tokens
     else:
         config = _config(path)

@@ -9,14 +9,14 @@ from pathlib import Path
 from strings import strings
 from tokenizers import Tokenizer
 
-from bmc.text import byte_level, gguf_file
+from bmc.text import byte_level, gguf_metadata
 
 
 class Reference:
     def __init__(self, path: Path) -> None:
         """Takes a tokenizer.json or a GGUF file."""
         if path.suffix == ".gguf":
-            self._description = gguf_file.read(path).tokenizer
+            self._description = gguf_metadata.read(path).tokenizer
         else:
             self._description = json.loads(path.read_text(encoding="utf-8"))
         self._tokenizer = Tokenizer.from_str(json.dumps(self._description))

@@ -53,7 +53,7 @@ _BAD_MODELS = {
         {"src": ":two_files"},
     ),
     "unknown_kind": (
-        "src 'net.h5' is not a kind of model that bmc knows: it may be .keras,",
+        "src 'net.h5' is not a kind of model that bmc knows: it may be .gguf, .keras,",
         {"src": "net.h5"},
     ),
 }

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gguf import GGUFReader
-
+from bmc import gguf_file, limits
 from bmc.errors import BmcError
 from bmc.text import byte_level
 from bmc.text.refusals import refused
@@ -51,15 +49,11 @@ class Metadata:
 
 def read(path: Path) -> Metadata:
     """Returns what a file says about texts; raises BmcError if it is damaged or cannot be compiled."""
-    try:
-        reader = GGUFReader(str(path))
-        fields = {name: field.contents() for name, field in reader.fields.items()}
-    except (OSError, ValueError, KeyError, IndexError, struct.error, OverflowError) as error:
-        raise BmcError("bad-gguf", f"{path.name} is no GGUF file: {error}") from error
+    fields = gguf_file.read(path, limits.DEFAULT).metadata
     prefix = "tokenizer.ggml."
     about = {name.removeprefix(prefix): v for name, v in fields.items() if name.startswith(prefix)}
-    tokens = about.get("tokens")
-    if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+    tokens: Any = about.get("tokens")
+    if not isinstance(tokens, tuple) or not all(isinstance(token, str) for token in tokens):
         raise BmcError("bad-gguf", f"{path.name} has no tokens: its metadata lacks {prefix}tokens")
     try:
         description = _tokenizer(about, tokens)

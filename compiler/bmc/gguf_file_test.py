@@ -11,8 +11,8 @@ import numpy as np
 import support
 from gguf import GGUFReader, GGUFWriter
 
+from bmc import gguf_file
 from bmc.errors import BmcError
-from bmc.frontends import gguf_file
 from bmc.limits import DEFAULT, Limits
 
 _UINT32, _STRING, _ARRAY = 4, 8, 9

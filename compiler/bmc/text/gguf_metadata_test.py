@@ -10,7 +10,7 @@ from pathlib import Path
 from gguf import GGUFWriter
 
 from bmc.errors import BmcError
-from bmc.text import byte_level, gguf_file, sources
+from bmc.text import byte_level, gguf_metadata, sources
 from bmc.text.tokenizer import Bpe, Decoding
 
 LETTERS = [byte_level.LETTERS[byte] for byte in range(256)]
@@ -93,7 +93,7 @@ class GgufFileTest(unittest.TestCase):
                 bad[rng.randrange(min(len(bad), 400))] = rng.randrange(256)
             self.path.write_bytes(bad[: rng.choice((len(bad), rng.randrange(len(bad))))])
             try:
-                gguf_file.read(self.path)
+                gguf_metadata.read(self.path)
             except BmcError:
                 refusals += 1
         self.assertGreater(refusals, 10)
