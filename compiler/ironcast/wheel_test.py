@@ -281,7 +281,7 @@ class WheelTest(unittest.TestCase):
             self.assertEqual(extras[package], [extra])
         self.assertEqual(
             re.findall(r"^Provides-Extra: (.*)$", metadata, re.MULTILINE),
-            ["jax", "onnx", "tensorflow", "torch"],
+            ["gguf", "jax", "onnx", "tensorflow", "torch"],
         )
 
     def test_a_package_that_is_not_locked_is_an_error(self) -> None:
