@@ -1,4 +1,6 @@
-"""Shows how little RAM models can do with, and what each step down costs. Every row is compiled and run on Spike.
+"""Shows how little RAM models can do with, and what each step down costs.
+
+Every row is compiled and run on Spike.
 
 example:
   tools/bazel run //models:resnet8_int8_rv64.memory -- --out resnet8.memory.json
