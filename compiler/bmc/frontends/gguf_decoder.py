@@ -9,23 +9,15 @@ from torch.nn import functional
 
 from bmc.frontends.gguf_cache import Cache
 from bmc.frontends.gguf_config import Config
+from bmc.frontends.gguf_entries import Entries
 from bmc.frontends.gguf_weights import Weights
 
 
-class Decoder(torch.nn.Module):  # type: ignore[misc]
-    """Says which token is likely to follow those that it has been given since its state was reset.
-
-    It remembers a fixed number of tokens. One more takes the place of the last, which gives no sensible answer, so
-    whoever calls it counts tokens.
-    """
+class Decoder(Entries):
+    """A model of the Llama family."""
 
     def __init__(self, config: Config, weights: Weights, context: int) -> None:
-        super().__init__()
-        self._last = context - 1
-        self.tokens, head = weights.embedding(
-            "token_embd", config.vocabulary, config.width, not weights.has("output.weight")
-        )
-        self.head = head or weights.linear("output", config.vocabulary, config.width)
+        super().__init__(config.vocabulary, config.width, weights, context)
         self._scale = config.width**0.5 if config.family.scales_tokens else 1.0
         self.turns = _Turns(
             _powers(config.rope_base, config.head_width) / divisors(config, weights), context
@@ -37,19 +29,10 @@ class Decoder(torch.nn.Module):  # type: ignore[misc]
             _Block(config, weights, context, number) for number in range(config.layers)
         )
         self.norm = _Norm(weights.vector("output_norm.weight", config.width), config.epsilon)
-        self.register_buffer("length", torch.zeros(1, dtype=torch.int64))
         weights.require_all_taken()
 
-    def prefill(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Takes several tokens, i64 [n]; returns the same as decode()."""
-        return self._continue(tokens)
-
-    def decode(self, token: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Maps i64 [1] to the likeliest next token i64 [1] and logits f32 [1, vocabulary]."""
-        return self._continue(token)
-
-    def _continue(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        places = (self.length + torch.arange(tokens.shape[0])).clamp(max=self._last)
+    def hidden(self, tokens: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        """As in Entries."""
         all_turns = self.turns(places)
         near_turns = all_turns if self.near_turns is self.turns else self.near_turns(places)
         x = self.tokens(tokens)
@@ -57,9 +40,7 @@ class Decoder(torch.nn.Module):  # type: ignore[misc]
             x = x * self._scale
         for block in self.blocks:
             x = block(x, places, all_turns if block.sees_all else near_turns)
-        self.length.add_(tokens.shape[0])
-        logits = self.head(self.norm(x[-1:]))
-        return logits.argmax(1), logits
+        return self.norm(x[-1:])
 
 
 class _Turns(torch.nn.Module):  # type: ignore[misc]

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from bmc.frontends.gguf_cache import Cache
 from bmc.frontends.gguf_config import Keys, vocabulary
+from bmc.frontends.gguf_entries import Entries
 from bmc.frontends.gguf_weights import Weights
 from bmc.gguf_file import GgufFile, bad
 
@@ -64,41 +65,25 @@ def read(file: GgufFile) -> Config:
     return config
 
 
-class Gpt2(torch.nn.Module):  # type: ignore[misc]
-    """Has the entry points of gguf_decoder.Decoder, and its context."""
+class Gpt2(Entries):
+    """A model as GPT-2 is one."""
 
     def __init__(self, config: Config, weights: Weights, context: int) -> None:
-        super().__init__()
-        self._last = context - 1
-        self.tokens, head = weights.embedding(
-            "token_embd", config.vocabulary, config.width, not weights.has("output.weight")
-        )
-        self.head = head or weights.linear("output", config.vocabulary, config.width)
+        super().__init__(config.vocabulary, config.width, weights, context)
         all_places, _ = weights.embedding("position_embd", config.context, config.width, False)
         self.register_buffer("places", all_places(torch.arange(context)).detach())
         self.blocks = torch.nn.ModuleList(
             _Block(config, weights, context, f"blk.{number}") for number in range(config.layers)
         )
         self.norm = _Norm(weights, "output_norm", config)
-        self.register_buffer("length", torch.zeros(1, dtype=torch.int64))
         weights.require_all_taken()
 
-    def prefill(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Takes several tokens, i64 [n]; returns the same as decode()."""
-        return self._continue(tokens)
-
-    def decode(self, token: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Maps i64 [1] to the likeliest next token i64 [1] and logits f32 [1, vocabulary]."""
-        return self._continue(token)
-
-    def _continue(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        places = (self.length + torch.arange(tokens.shape[0])).clamp(max=self._last)
+    def hidden(self, tokens: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        """As in Entries."""
         x = self.tokens(tokens) + self.places[places]
         for block in self.blocks:
             x = block(x, places)
-        self.length.add_(tokens.shape[0])
-        logits = self.head(self.norm(x[-1:]))
-        return logits.argmax(1), logits
+        return self.norm(x[-1:])
 
 
 class _Norm(torch.nn.Module):  # type: ignore[misc]
