@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from bmc.errors import BmcError
@@ -117,10 +117,20 @@ class _Attempts(Generic[_Result]):
         self._made: dict[object, Attempt[_Result]] = {}
 
     def best(self, cuts: Cuts, ram: int) -> Attempt[_Result]:
-        """Returns an attempt with these cuts, with less scratch memory if that makes it fit."""
-        attempt = self._attempt(cuts, None)
-        left = ram - attempt.arena - attempt.state
-        return self._attempt(cuts, left) if 0 <= left < attempt.scratch else attempt
+        """Returns an attempt with these cuts, with less scratch memory, or with pixels, if that makes it fit."""
+        as_pixels = {
+            name: tuple(replace(cut, pixels=True) for cut in each) for name, each in cuts.items()
+        }
+        tried = []
+        for each in (cuts, as_pixels) if cuts else (cuts,):
+            attempt = self._attempt(each, None)
+            left = ram - attempt.arena - attempt.state
+            if 0 <= left < attempt.scratch:
+                attempt = self._attempt(each, left)
+            if attempt.ram <= ram:
+                return attempt
+            tried.append(attempt)
+        return min(tried, key=lambda each: each.ram)
 
     def _attempt(self, cuts: Cuts, scratch: int | None) -> Attempt[_Result]:
         key = tuple(sorted(cuts.items())), scratch

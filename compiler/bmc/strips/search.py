@@ -17,11 +17,19 @@ _BYTES_OF_RESULTS = 32
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The operations [first, last] of a function, whose first image is computed in strips of `rows` rows."""
+    """Operations of a function that are computed in strips.
+
+    Attributes:
+      first, last: the first and the last operation.
+      rows: of the first image, for each strip.
+      pixels: whether images that are read behind them are pixels, whose rows are in one place each: so a row needs
+        no memory before it is computed.
+    """
 
     first: int
     last: int
     rows: int
+    pixels: bool = False
 
 
 def cuts(outline: Outline, limit: int) -> tuple[Cut, ...] | None:

@@ -62,9 +62,7 @@ class LaneEdges:
             if not exact or self._skip != 1 or self.horizontal[1].extent != self.line_lanes:
                 raise Unsupported("image lines with gaps between them")
             moving.append(others[0][0])
-        # Outer loops over groups of channels share the masks of a panel, but each would need its own copy.
-        groups = any(loop.strides[B] and not any(loop.steps) for loop in product.outer)
-        if groups or any(step(loop, number) for loop in product.outer for number in moving):
+        if any(step(loop, number) for loop in product.outer for number in moving):
             raise Unsupported("outer loops that read different parts of an image")
 
     def may_share(self, loop: Loop) -> bool:

@@ -119,8 +119,13 @@ class _Gemm:
         self._pad_value = int(padding.value) if padding else 0
         has_masks = padding is not None and padding.operand == B
         self._masks = Masks(self._out, widened, vlen) if has_masks else None
-        # Outer loops that do not change the masks run inside a panel, so that its masks are computed once.
-        inside = [loop for loop in product.outer if self._masks and not any(loop.steps)]
+        # Outer loops that do not change the masks run inside a panel, so that its masks are computed once. A widened
+        # panel is of one iteration of those that move `b`.
+        inside = [
+            loop
+            for loop in product.outer
+            if self._masks and not any(loop.steps) and not (self._widened and loop.strides[B])
+        ]
         self._outer_loops = tuple(loop for loop in product.outer if loop not in inside)
         self._row_loops = [*inside, *outer_rows, self._inner_rows]
         # Operands that change from row to row; other operands of the epilogue depend on the lane only.

@@ -178,16 +178,27 @@ def marked_alike(value: Any, other: ir_util.Op) -> Any:
     return value
 
 
-def strip_of(value: Any) -> Any:
-    """Returns rows that strips keep, or read, apart from what computes them."""
+# Marks of rows that may be planes, and of rows that stay pixels.
+_ANY, _PIXELS = 0, 1
+
+
+def strip_of(value: Any, *, pixels: bool = False) -> Any:
+    """Returns rows that strips keep, or read, apart from what computes them; whether they stay pixels."""
     barrier = permute.apart(value)
-    mark(barrier.owner, 0)
+    mark(barrier.owner, _PIXELS if pixels else _ANY)
     return barrier
 
 
 def is_strip(op: ir_util.Op) -> bool:
     """Whether an operation keeps such rows apart."""
     return op.name == names.BARRIER and is_marked(op) and is_image(op.results[0])
+
+
+def stays_pixels(op: ir_util.Op) -> bool:
+    """Whether an operation keeps rows apart that stay pixels, or joins them before."""
+    if is_join(op):
+        return any(stays_pixels(reader) for reader, _ in ir_util.uses(op.results[0]))
+    return is_strip(op) and ir.IntegerAttr(op.attributes[_STRIP]).value == _PIXELS
 
 
 def phases(op: ir_util.Op) -> ir_util.Op | None:

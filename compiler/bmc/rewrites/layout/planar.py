@@ -7,6 +7,7 @@ elementwise operations, paddings and depthwise convolutions make of them. Other 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,6 +68,8 @@ class _Layouts:
         # A tensor in the same island, nearer to the one that stands for the island.
         self._next: dict[Any, Any] = {}
         self._islands: dict[Any, _Island] = {}
+        # The islands whose convolutions read an island.
+        self._readers: dict[Any, set[Any]] = defaultdict(set)
         # The tensors that were turned.
         self._planes: dict[Any, Any] = {}
 
@@ -78,6 +81,9 @@ class _Layouts:
                     self._next[one] = other
         for op in self._ops:
             self._note(op)
+        for root, island in self._islands.items():
+            for op in island.convolutions:
+                self._readers[self._root(op.operands[0])].add(root)
         # An island that stays costs those that read it something, so some are not worth it any more.
         planar = set(self._islands)
         while stays := {root for root in planar if not self._is_worth_it(root, planar)}:
@@ -110,7 +116,7 @@ class _Layouts:
             identity = ir.AffineMap.get_identity(_RANK)
             inputs = zip(list(op.operands)[:-1], permute.maps(op)[:-1], strict=True)
             return [v for v, map_ in inputs if map_ == identity and self._is_in_island(v)]
-        if images.is_join(op):
+        if _is_move(op) and images.is_join(op):
             return list(op.operands)
         return [op.operands[0]] if _is_move(op) else []
 
@@ -152,7 +158,15 @@ class _Layouts:
 
     def _is_worth_it(self, root: Any, planar: set[Any]) -> bool:
         island = self._islands[root]
-        return self._is_near(island, planar) and self._gain(island, planar) > 0
+        if not self._is_near(island, planar):
+            return False
+        gain = self._gain(island, planar)
+        # Its readers may gain more than it loses.
+        for other in self._readers[root] & planar if gain <= 0 and not island.fixed else ():
+            reader = self._islands[other]
+            if self._is_near(reader, planar) and not self._is_near(reader, planar - {root}):
+                gain += max(self._gain(reader, planar), 0)
+        return gain > 0
 
     def _gain(self, island: _Island, planar: set[Any]) -> float:
         """Returns how many instructions fewer it takes if its tensors are planes, as those of other islands are."""
@@ -305,7 +319,7 @@ def _is_product_of(op: ir_util.Op, image: Any) -> bool:
 
 def _is_move(op: ir_util.Op) -> bool:
     kinds = (images.is_padding, images.is_slice, images.is_join, images.is_strip)
-    return any(is_so(op) for is_so in kinds)
+    return any(is_so(op) for is_so in kinds) and not images.stays_pixels(op)
 
 
 def _convolution(op: ir_util.Op) -> contraction.Contraction | None:

@@ -45,7 +45,9 @@ def apply(module: Any, context: Context) -> None:
             stretched = [ops[number] for number in stretch.numbers]
             moving = {ops[number] for number in stretch.numbers if outline.ops[number].moves}
             _move_behind(ops[cut.first : cut.last + 1], moving)
-            whole = _Cutter(stretched, outside, stretch.segment, fillers).cut(cut.rows)
+            whole = _Cutter(
+                stretched, outside, stretch.segment, fillers, cut.pixels
+            ).cut(cut.rows)
             computed |= {stretch.numbers[place]: value for place, value in whole.items()}
 
 
@@ -114,12 +116,18 @@ class _Cutter:
     """Replaces the operations of a stretch by those of its strips."""
 
     def __init__(
-        self, ops: list[ir_util.Op], outside: list[Any], segment: Segment, fillers: set[int]
+        self,
+        ops: list[ir_util.Op],
+        outside: list[Any],
+        segment: Segment,
+        fillers: set[int],
+        pixels: bool,
     ) -> None:
         self._ops = ops
         self._fillers = fillers
         self._outside = outside
         self._segment = segment
+        self._pixels = pixels
         # What strips have of each image so far.
         self._tensors: dict[int, Any] = {}
         self._held: Strip = {}
@@ -157,7 +165,7 @@ class _Cutter:
             whole = self._tensors.get(number)
             if whole is None:
                 whole = tensor.empty(list(kind.shape), kind.element_type)
-            return images.strip_of(_inserted(fresh, whole, part.fresh))
+            return images.strip_of(_inserted(fresh, whole, part.fresh), pixels=self._pixels)
         if part.fresh == part.rows.begin:
             return images.strip_of(fresh) if image.kept else fresh
         rows_before = Rows(part.rows.begin, part.fresh)
