@@ -43,6 +43,18 @@ class FitTest(unittest.TestCase):
                 self.assertLessEqual(found.ram, ram)
                 self.assertTrue(found.result)
 
+    def test_pixels_are_tried_if_planes_do_not_fit(self) -> None:
+        """Planes take twice of what strips are estimated to take."""
+
+        def attempt(cuts: Cuts, scratch: int | None) -> Attempt[Cuts]:
+            made = self.attempt(cuts, scratch)
+            is_planes = not all(cut.pixels for cut in cuts.get("main", ()))
+            return dataclasses.replace(made, arena=made.arena * (1 + is_planes))
+
+        found = budget.fit(attempt, 30_000)
+        self.assertTrue(all(cut.pixels for cut in found.result["main"]))
+        self.assertFalse(any(cut.pixels for cut in budget.fit(self.attempt, 30_000).result["main"]))
+
     def test_a_number_that_the_search_for_a_smaller_one_finds(self) -> None:
         """What estimates miss differs from cut to cut, so that the first search misses what fits."""
 

@@ -45,9 +45,7 @@ def apply(module: Any, context: Context) -> None:
             stretched = [ops[number] for number in stretch.numbers]
             moving = {ops[number] for number in stretch.numbers if outline.ops[number].moves}
             _move_behind(ops[cut.first : cut.last + 1], moving)
-            whole = _Cutter(
-                stretched, outside, stretch.segment, fillers, cut.pixels
-            ).cut(cut.rows)
+            whole = _Cutter(stretched, outside, stretch.segment, fillers, cut.pixels).cut(cut.rows)
             computed |= {stretch.numbers[place]: value for place, value in whole.items()}
 
 

@@ -54,7 +54,7 @@ class StripsTest(support.OptimizedTest):
         self.x = rng.integers(-4, 5, (1, 12, 10, 8)).astype(np.float32)
         self.w = rng.integers(-1, 2, (3, 3, 8, 8)).astype(np.float32)
 
-    def in_strips(self, rows: int, model: str = _MODEL) -> str:
+    def in_strips(self, rows: int, model: str = _MODEL, *, pixels: bool = False) -> str:
         """Cuts the whole model, and keeps the text for run_rewritten."""
 
         def rewrite(module: Any, _: Context) -> None:
@@ -67,7 +67,7 @@ class StripsTest(support.OptimizedTest):
                 if outline.stretch(first, last) is None:
                     first = outline.stages[0] + 1
                 (name,) = (name for name, each in context.outlines.items() if each is outline)
-                context.cuts = {name: (Cut(first, last, rows),)}
+                context.cuts = {name: (Cut(first, last, rows, pixels),)}
                 strips.apply(module, context)
                 strip_kernels.apply(module, context)
 
@@ -86,10 +86,13 @@ class StripsTest(support.OptimizedTest):
     def test_results_of_a_stretch_and_repeated_numbers(self) -> None:
         self.in_strips(0, _TWO_RESULTS)
         want = self.results_rewritten(self.x, self.w)
-        self.assertIn("bm.strip", self.in_strips(4, _TWO_RESULTS))
-        found = self.results_rewritten(self.x, self.w)
-        for result, wanted in zip(found, want, strict=True):
-            np.testing.assert_array_equal(result, wanted)
+        for pixels in (False, True):
+            text = self.in_strips(4, _TWO_RESULTS, pixels=pixels)
+            self.assertIn("bm.strip", text)
+            self.assertEqual("bm.strip = 1" in text, pixels)
+            found = self.results_rewritten(self.x, self.w)
+            for result, wanted in zip(found, want, strict=True):
+                np.testing.assert_array_equal(result, wanted)
 
     def test_no_tensor_between_layers_is_whole(self) -> None:
         whole = re.compile(
