@@ -11,6 +11,7 @@ from bmc.errors import BmcError
 from bmc.plan.tables import Command, Entry, Plan
 from bmc.rewrites.context import Config, Context
 from bmc.strips import search
+from bmc.strips.bound import bytes_by_rows
 from bmc.strips.outline import Outline
 from bmc.strips.search import Cut
 
@@ -37,11 +38,14 @@ class TooLittleRam(BmcError):
 
     Attributes:
       sizes: what attempts need, from little to much; the first is the least number that was found.
+      rows: what the tensors alone would need if each of their rows was computed apart, if that is less than what they
+        need now.
     """
 
-    def __init__(self, message: str, hint: str, sizes: tuple[int, ...]) -> None:
+    def __init__(self, message: str, hint: str, sizes: tuple[int, ...], rows: int) -> None:
         super().__init__("too-little-ram", message, hint=hint)
         self.sizes = sizes
+        self.rows = rows
 
 
 @dataclass(frozen=True)
@@ -211,11 +215,15 @@ def _cuts(outlines: Mapping[str, Outline], target: int) -> Cuts | None:
 def _refusal(attempts: _Attempts[_Result], ram: int) -> TooLittleRam:
     least = attempts.least
     numbers = ", ".join(f"{size:,}" for size in attempts.sizes[:_NAMED])
+    rows = max(map(bytes_by_rows, least.outlines.values()), default=0)
+    rows = min(rows, least.arena)
     return TooLittleRam(
         f"the model does not fit into {ram:,} bytes of RAM: the least that was found is {least.ram:,},"
-        f" {least.arena:,} of them for tensors, most of them for {least.peak}",
+        f" {least.arena:,} of them for tensors, most of them for {least.peak};"
+        f" computed row by row, tensors would take {rows:,}",
         f"give one of {numbers}: the smaller, the more kernels run",
         tuple(attempts.sizes),
+        rows,
     )
 
 

@@ -74,6 +74,8 @@ class FitTest(unittest.TestCase):
         self.assertIn("does not fit into 5,000 bytes of RAM", error.message)
         self.assertIn(f"the least that was found is {least:,}", error.message)
         self.assertIn("'conv 1'", error.message)
+        self.assertIn(f"tensors would take {error.rows:,}", error.message)
+        self.assertLess(error.rows, least)
         self.assertLess(len(self.attempts), 40)
         # Each number that it names is one that fits.
         self.assertEqual(error.sizes[0], least)

@@ -49,12 +49,14 @@ def find(
         except TooLittleRam as error:
             least = error.sizes[0]
             if least >= points[-1].ram:
+                rows = error.rows
                 break
             # The numbers that it names can be had.
             wanted = least
         else:
             wanted = int(points[-1].ram * _STEP)
-    return Frontier(model, tuple(each for each in points if not _is_beaten(each, points)))
+    beaten = [each for each in points if _is_beaten(each, points)]
+    return Frontier(model, tuple(each for each in points if each not in beaten), rows)
 
 
 def _is_beaten(point: Point, points: list[Point]) -> bool:

@@ -71,7 +71,7 @@ def _find(model: dict[str, Any], bench: Bench) -> Frontier:
 
 
 def lines(found: Frontier) -> list[Any]:
-    """Returns the table of a model: numbers of bytes, and the cost against no budget in percent."""
+    """Returns the table of a model: numbers of bytes, and the cost against no budget in percent; and a sentence."""
     most = found.points[0]
     rows = [
         [
@@ -88,7 +88,8 @@ def lines(found: Frontier) -> list[Any]:
         for each in found.points
     ]
     headings = ["RAM", "arena", "instructions", "", "modeled cycles", "", "own kernels", "flash"]
-    return [found.model, table([*headings, "in its bm_model"], rows)]
+    least = f"computed row by row, tensors would take {found.rows:,} bytes"
+    return [found.model, table([*headings, "in its bm_model"], rows), least]
 
 
 def _more(number: int, before: int) -> str:

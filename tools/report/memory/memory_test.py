@@ -42,10 +42,12 @@ class FrontierTest(unittest.TestCase):
             if not fit and ram >= every[-1].ram:
                 return every[-1]
             if not fit:
-                raise TooLittleRam("no", "", (every[-1].ram,))
+                raise TooLittleRam("no", "", (every[-1].ram,), 300)
             return max(fit, key=lambda each: each.ram)
 
-        return [each.ram for each in frontier.find("m", compiled, lambda _: None).points]
+        made = frontier.find("m", compiled, lambda _: None)
+        self.assertEqual(made.rows, 300)
+        return [each.ram for each in made.points]
 
     def test_down_to_what_a_refusal_names(self) -> None:
         self.assertEqual(self.found((1000, 5), (700, 6), (500, 8), (450, 9)), [1000, 700, 500, 450])
@@ -84,6 +86,8 @@ class FrontierTest(unittest.TestCase):
         self.assertGreater(only.instructions, 0)
         self.assertGreater(only.cycles, 0)
         self.assertRegex(printed.getvalue(), rf"{only.ram:,} .* any +\n")
+        self.assertLessEqual(found.rows, only.arena)
+        self.assertIn(f"would take {found.rows:,} bytes", printed.getvalue())
 
 
 if __name__ == "__main__":

@@ -35,10 +35,12 @@ class Frontier:
     Attributes:
       model: its C name, as in reports.
       points: the points.
+      rows: bytes that its tensors alone would need if each of their rows was computed apart.
     """
 
     model: str
     points: tuple[Point, ...]
+    rows: int
 
 
 @dataclass(frozen=True)

@@ -326,7 +326,7 @@ class CommandTest(unittest.TestCase):
         path = self.folder / "memory.json"
         for model, expected in ((name, 0), ("other", 1)):
             points = (blank(Point, ram=900, instructions=7), blank(Point, ram=500, instructions=8))
-            save(path, Frontiers((Frontier(model, points),)))
+            save(path, Frontiers((Frontier(model, points, 1000),)))
             status, out, err = self.run_view(PATHS[0].absolute(), "--memory", "memory.json")
             self.assertEqual(status, expected, err)
             if not status:
