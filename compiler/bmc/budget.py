@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from bmc.errors import BmcError
-from bmc.plan.tables import Command, Entry, Plan
+from bmc.plan.tables import Command, CommandKind, Entry, Plan
 from bmc.rewrites.context import Config, Context
 from bmc.strips import search
 from bmc.strips.bound import bytes_by_rows
@@ -23,6 +23,8 @@ Cuts = Mapping[str, tuple[Cut, ...]]
 # How many cuts a search tries at most, and the steps of its targets.
 _ATTEMPTS = 10
 _STEPS = 50
+# How many cuts it tries after it has found pixels that fit.
+_MORE = 2
 # Parts of the least number that was found, for which others are looked for.
 _PARTS = (0.95, 0.9, 0.85, 0.8)
 # The next target, if less was needed than this one.
@@ -57,6 +59,7 @@ class Attempt(Generic[_Result]):
       arena: bytes of its arena.
       state: bytes of its state.
       scratch: the most scratch memory of a kernel, on the stack of each hart.
+      instructions: that kernels of bmc's own execute.
       peak: the tensors that are alive when most of the arena is in use, as a sentence has them.
       outlines: by function, what strips may be of.
     """
@@ -65,6 +68,7 @@ class Attempt(Generic[_Result]):
     arena: int
     state: int
     scratch: int
+    instructions: int
     peak: str
     outlines: Mapping[str, Outline]
 
@@ -75,11 +79,14 @@ class Attempt(Generic[_Result]):
 
 def measured(result: _Result, plan: Plan, context: Context) -> Attempt[_Result]:
     """Returns what a compiled model needs."""
+    executed = {each.function: each.kernel.executed for each in context.configs if each.kernel}
+    dispatches = [each for each in plan.commands if each.kind is CommandKind.DISPATCH]
     return Attempt(
         result,
         plan.arena_bytes,
         plan.state_bytes,
         scratch_bytes(context.configs, context.harts),
+        sum(executed.get(plan.exports[each.export_index].name, 0) for each in dispatches),
         _peak(plan),
         context.outlines,
     )
@@ -101,8 +108,7 @@ def fit(compile_: Callable[[Cuts, int | None], Attempt[_Result]], ram: int) -> A
       TooLittleRam: none does; names the least number that was found, and others.
     """
     attempts = _Attempts(compile_)
-    if (found := _search(attempts, ram)) is not None:
-        return found
+    _search(attempts, ram)
     # What one search does not find, one for another number may.
     while attempts.least.ram > ram and any(
         _search(attempts, int(attempts.least.ram * part)) for part in _PARTS
@@ -110,7 +116,7 @@ def fit(compile_: Callable[[Cuts, int | None], Attempt[_Result]], ram: int) -> A
         pass
     if attempts.least.ram > ram:
         raise _refusal(attempts, ram)
-    return attempts.largest_within(ram)
+    return attempts.fastest_within(ram)
 
 
 class _Attempts(Generic[_Result]):
@@ -121,20 +127,10 @@ class _Attempts(Generic[_Result]):
         self._made: dict[object, Attempt[_Result]] = {}
 
     def best(self, cuts: Cuts, ram: int) -> Attempt[_Result]:
-        """Returns an attempt with these cuts, with less scratch memory, or with pixels, if that makes it fit."""
-        as_pixels = {
-            name: tuple(replace(cut, pixels=True) for cut in each) for name, each in cuts.items()
-        }
-        tried = []
-        for each in (cuts, as_pixels) if cuts else (cuts,):
-            attempt = self._attempt(each, None)
-            left = ram - attempt.arena - attempt.state
-            if 0 <= left < attempt.scratch:
-                attempt = self._attempt(each, left)
-            if attempt.ram <= ram:
-                return attempt
-            tried.append(attempt)
-        return min(tried, key=lambda each: each.ram)
+        """Returns an attempt with these cuts, with less scratch memory if that makes it fit."""
+        attempt = self._attempt(cuts, None)
+        left = ram - attempt.arena - attempt.state
+        return self._attempt(cuts, left) if 0 <= left < attempt.scratch else attempt
 
     def _attempt(self, cuts: Cuts, scratch: int | None) -> Attempt[_Result]:
         key = tuple(sorted(cuts.items())), scratch
@@ -147,9 +143,10 @@ class _Attempts(Generic[_Result]):
     def least(self) -> Attempt[_Result]:
         return min(self._made.values(), key=lambda each: each.ram)
 
-    def largest_within(self, ram: int) -> Attempt[_Result]:
-        """Returns the attempt that needs most of so many bytes: the less, the more kernels run."""
-        return max((a for a in self._made.values() if a.ram <= ram), key=lambda each: each.ram)
+    def fastest_within(self, ram: int) -> Attempt[_Result]:
+        """Returns the attempt with the fewest instructions of those that need so many bytes at most."""
+        fitting = [each for each in self._made.values() if each.ram <= ram]
+        return min(fitting, key=lambda each: each.instructions)
 
     @property
     def sizes(self) -> list[int]:
@@ -157,8 +154,12 @@ class _Attempts(Generic[_Result]):
         return sorted({each.ram for each in self._made.values()})
 
 
-def _search(attempts: _Attempts[_Result], ram: int) -> Attempt[_Result] | None:
-    """Returns the first attempt that fits, None if none of a few does."""
+def _search(attempts: _Attempts[_Result], ram: int) -> bool:
+    """Makes attempts until one fits, or until there were a few; returns whether one does.
+
+    Where results of cuts do not fit as planes, pixels are tried, but then the search for planes that do goes on for a
+    while.
+    """
     found = attempts.best({}, ram)
     outlines = found.outlines
     for outline in outlines.values():
@@ -168,9 +169,8 @@ def _search(attempts: _Attempts[_Result], ram: int) -> Attempt[_Result] | None:
     enough, too_few = found.arena, 0
     target = ram - found.state
     learns = True
-    while (
-        found.ram > ram and len(tried) < _ATTEMPTS and enough - too_few > max(enough // _STEPS, 1)
-    ):
+    most, has_fit = _ATTEMPTS, found.ram <= ram
+    while found.ram > ram and len(tried) < most and enough - too_few > max(enough // _STEPS, 1):
         if not too_few < target < enough:
             target = (too_few + enough) // 2
         cuts = _cuts(outlines, target)
@@ -186,11 +186,19 @@ def _search(attempts: _Attempts[_Result], ram: int) -> Attempt[_Result] | None:
         else:
             tried.add(key)
             found = attempts.best(cuts, ram)
+            fits = found.ram <= ram or attempts.best(_as_pixels(cuts), ram).ram <= ram
+            if fits and not has_fit:
+                most, has_fit = min(most, len(tried) + _MORE), True
             if learns:
                 _learn(outlines, cuts, found.ram - found.state)
             else:
                 enough, target = target, int(target * _LESS)
-    return found if found.ram <= ram else None
+    return has_fit
+
+
+def _as_pixels(cuts: Cuts) -> Cuts:
+    """Returns the same cuts, whose results are pixels."""
+    return {name: tuple(replace(cut, pixels=True) for cut in each) for name, each in cuts.items()}
 
 
 def _learn(outlines: Mapping[str, Outline], cuts: Cuts, size: int) -> None:

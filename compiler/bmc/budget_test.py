@@ -21,7 +21,13 @@ class FitTest(unittest.TestCase):
         for cut in cuts.get("main", ()):
             arena = outline.bytes_in_strips(cut.first, cut.last, cut.rows)
         return Attempt(
-            cuts, arena * 11 // 10, 0, 100 if scratch is None else 20, "'conv 1'", {"main": outline}
+            cuts,
+            arena * 11 // 10,
+            0,
+            100 if scratch is None else 20,
+            sum(100 // cut.rows for cut in cuts.get("main", ())),
+            "'conv 1'",
+            {"main": outline},
         )
 
     def setUp(self) -> None:
@@ -53,6 +59,9 @@ class FitTest(unittest.TestCase):
 
         found = budget.fit(attempt, 30_000)
         self.assertTrue(all(cut.pixels for cut in found.result["main"]))
+        # Planes that fit too are better if they take fewer instructions.
+        fitting = [each for each in map(attempt, self.attempts, [None] * 99) if each.ram <= 30_000]
+        self.assertEqual(found.instructions, min(each.instructions for each in fitting))
         self.assertFalse(any(cut.pixels for cut in budget.fit(self.attempt, 30_000).result["main"]))
 
     def test_a_number_that_the_search_for_a_smaller_one_finds(self) -> None:

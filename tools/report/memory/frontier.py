@@ -12,8 +12,8 @@ from tools.report.memory.points import Frontier, Point
 _STEP = 0.8
 
 
-def point(report: Model, instructions: int) -> Point:
-    """Returns what a compiled model takes, given what Spike counted."""
+def point(report: Model, instructions: int, asked: int | None) -> Point:
+    """Returns what a model takes that was compiled for some RAM, given what Spike counted."""
     cycles = [d.modeled_cycles * d.uses for d in report.dispatches if d.modeled_cycles is not None]
     return Point(
         report.ram_bytes,
@@ -23,6 +23,7 @@ def point(report: Model, instructions: int) -> Point:
         len(cycles),
         len(report.dispatches),
         report.flash.kernels_bytes + report.flash.weights_bytes + report.flash.plan_bytes,
+        asked,
     )
 
 

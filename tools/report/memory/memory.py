@@ -59,7 +59,7 @@ def _find(model: dict[str, Any], bench: Bench) -> Frontier:
 
     def compiled(ram: int | None) -> Point:
         trial = dataclasses.replace(bench, ram=ram).run(entries)
-        return frontier.point(trial.report, trial.total.instructions)
+        return frontier.point(trial.report, trial.total.instructions, ram)
 
     def say(line: str) -> None:
         print(f"{model['name']}: {line}", file=sys.stderr)
@@ -83,7 +83,7 @@ def lines(found: Frontier) -> list[Any]:
             _more(each.cycles, most.cycles),
             f"{each.own} of {each.dispatches}",
             f"{each.flash:,}",
-            f"ram = {each.ram}" if each != most else "any",
+            f"ram = {each.asked}" if each.asked else "any",
         ]
         for each in found.points
     ]

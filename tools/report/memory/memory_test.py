@@ -20,7 +20,7 @@ from tools.report.memory.points import Frontiers, Point
 
 # What bm_trials recorded is beside its program.
 _SESSION = Path(os.environ["MEMORY"]).with_suffix(".json")
-_POINT = Point(100_000, 90_000, 1_000, 2_000, 3, 4, 50_000)
+_POINT = Point(100_000, 90_000, 1_000, 2_000, 3, 4, 50_000, 120_000)
 
 
 def points(*sizes: tuple[int, int]) -> list[Point]:
@@ -70,7 +70,7 @@ class FrontierTest(unittest.TestCase):
         report = blank(
             Model, ram_bytes=96, arena=blank(Arena, bytes=64), dispatches=kernels, flash=flash
         )
-        self.assertEqual(frontier.point(report, 77), Point(96, 64, 77, 30, 1, 2, 7))
+        self.assertEqual(frontier.point(report, 77, 99), Point(96, 64, 77, 30, 1, 2, 7, 99))
 
     def test_a_small_model(self) -> None:
         """An MLP has no images whose rows could be computed one after the other."""

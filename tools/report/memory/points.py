@@ -17,6 +17,7 @@ class Point:
       own: dispatches that have such kernels.
       dispatches: all of them.
       flash: bytes of kernels, weights and plan.
+      asked: the `ram` that it was compiled for, None for any.
     """
 
     ram: int
@@ -26,6 +27,7 @@ class Point:
     own: int
     dispatches: int
     flash: int
+    asked: int | None
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ function drawFrontier(parent, points) {
   if (!points) return;
   const box = section(
     parent, "frontier", "Less RAM",
-    "Each circle is the model compiled into some RAM: arena, state and scratch memory. Write the number as `ram` in its " +
-      "bm_model. No other way that was found needs less RAM and fewer instructions.",
+    "Each circle is the model compiled into some RAM: arena, state and scratch memory. No other way that was found needs " +
+      "less RAM and fewer instructions. Point at a circle for the `ram` to write in the bm_model.",
   );
   chart(box, "Instructions of one inference by bytes of RAM", (svg, width) => {
     const height = 300;
@@ -22,7 +22,8 @@ function drawFrontier(parent, points) {
       .attr("data-value", (d) => d.ram);
     circles.append("title").text((d) => {
       const more = 100 * (d.instructions / points[0].instructions - 1);
-      return `${number(d.ram)} bytes, ${number(d.instructions)} instructions (${d3.format("+.1f")(more)} %), ` +
+      const asked = d.asked ? `ram = ${d.asked}: ` : "";
+      return `${asked}${number(d.ram)} bytes, ${number(d.instructions)} instructions (${d3.format("+.1f")(more)} %), ` +
         `${number(d.cycles)} modeled cycles, ${number(d.flash)} bytes of flash`;
     });
     svg.selectAll("text.ram").data(points).join("text").attr("class", "ram").attr("text-anchor", "middle")
