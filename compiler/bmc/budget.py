@@ -186,9 +186,10 @@ def _search(attempts: _Attempts[_Result], ram: int) -> bool:
         else:
             tried.add(key)
             found = attempts.best(cuts, ram)
-            fits = found.ram <= ram or attempts.best(_as_pixels(cuts), ram).ram <= ram
-            if fits and not has_fit:
-                most, has_fit = min(most, len(tried) + _MORE), True
+            if not has_fit and found.ram > ram and attempts.best(_as_pixels(cuts), ram).ram <= ram:
+                most = min(most, len(tried) + _MORE)
+                has_fit = True
+            has_fit |= found.ram <= ram
             if learns:
                 _learn(outlines, cuts, found.ram - found.state)
             else:
