@@ -9,8 +9,9 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels.problem.product import Product, Unsupported
+from bmc.kernels.problem.product import Product
 from bmc.kernels.read.product import read
+from bmc.kernels.unsupported import Unsupported
 
 TYPES = {"x": "4x32xf32", "w": "32x64xf32", "y": "4x64xf32", "t": "64x32xf32", "bias": "64xf32"}
 TYPES |= {

@@ -9,11 +9,11 @@ from iree.compiler import ir
 
 from bmc.ir import ir_util
 from bmc.kernels.dtypes import WIDTHS
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.problem.roles import needed
 from bmc.kernels.read import product
 from bmc.kernels.read.product import Computation
 from bmc.kernels.read.views import root_of
+from bmc.kernels.unsupported import Unsupported
 from bmc.libraries.dispatch import Dispatch, Edge, Loop, Operand, Padding
 from bmc.names import op_signature
 from bmc.target import Target

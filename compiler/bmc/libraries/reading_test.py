@@ -10,7 +10,7 @@ from iree.compiler import ir
 
 from bmc import target
 from bmc.ir import ir_util
-from bmc.kernels.problem.product import Unsupported
+from bmc.kernels.unsupported import Unsupported
 from bmc.libraries import Dispatch, matmul, reading
 from bmc.libraries.dispatch import array_of
 

@@ -32,10 +32,10 @@ from bmc import artifacts, compile
 from bmc import target as targets
 from bmc.errors import BmcError
 from bmc.kernels.problem.problem import Problem
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.problem.scatter import Scatter
 from bmc.kernels.schedule import fastest, workgroups
 from bmc.kernels.schedule import write as kernels
+from bmc.kernels.unsupported import Unsupported
 from tools import cli
 
 ISAS = ("rv64gcv_zfh_zvfh_zvl256b",)

@@ -11,11 +11,12 @@ from bmc.kernels.dtypes import FLOATS, HALVES
 from bmc.kernels.epilogue.constants import Constants, bits_of, set_float
 from bmc.kernels.epilogue.requantize import requantize
 from bmc.kernels.ops import OPS, Op
-from bmc.kernels.problem.product import RESULT, Node, Unsupported, last_readers
+from bmc.kernels.problem.product import RESULT, Node, last_readers
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes, transfer
 from bmc.kernels.tree.vectors import Vectors, part
+from bmc.kernels.unsupported import Unsupported
 
 # Operations whose values are in scalar registers, not in vectors.
 _SCALARS = {"constant", "scalar"}
@@ -172,7 +173,7 @@ class Epilogue:
             elif node.op == "scalar":
                 self.held[number] = self._take()
                 source = self.scalar(node)
-                self.out.emit(rvv.splat_number(node.dtype, self.held[number], source))
+                self.out.emit(rvv.splat(self.held[number], source))
             else:
                 raise Unsupported(f"an epilogue whose result is a {node.op}")
         return self.held[number]

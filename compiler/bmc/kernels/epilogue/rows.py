@@ -13,10 +13,11 @@ from bmc.kernels.epilogue import one_row
 from bmc.kernels.epilogue.constants import Constants
 from bmc.kernels.epilogue.one_row import Epilogue
 from bmc.kernels.epilogue.requantize import requantize
-from bmc.kernels.problem.product import RESULT, Node, Unsupported, last_readers
+from bmc.kernels.problem.product import RESULT, Node, last_readers
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.tree import fits
+from bmc.kernels.unsupported import Unsupported
 
 
 def emit(

@@ -9,8 +9,9 @@ from kernel_case import KernelCase
 from products import convolution, operands, padded
 
 from bmc.kernels.padding.borders import Borders, OutOfBounds
-from bmc.kernels.problem.product import Edge, Loop, Product, Unsupported
+from bmc.kernels.problem.product import Edge, Loop, Product
 from bmc.kernels.schedule import gemm
+from bmc.kernels.unsupported import Unsupported
 
 
 def _blocks(product: Product, most: int) -> list[tuple[int, int, OutOfBounds]]:

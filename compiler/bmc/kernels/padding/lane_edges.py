@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bmc.kernels.padding.borders import step
-from bmc.kernels.problem.product import B, Edge, Loop, Product, Unsupported
+from bmc.kernels.problem.product import B, Edge, Loop, Product
+from bmc.kernels.unsupported import Unsupported
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 
 from bmc.kernels.padding.borders import step
-from bmc.kernels.problem.product import A, B, Edge, Loop, Product, Unsupported
+from bmc.kernels.problem.product import A, B, Edge, Loop, Product
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
+from bmc.kernels.unsupported import Unsupported
 
 # Horizontal taps at most. Their masks, a vertical mask and the conjunction of two have a register each below v8.
 _MOST_TAPS = 6

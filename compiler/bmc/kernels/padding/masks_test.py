@@ -12,9 +12,9 @@ import numpy as np
 from kernel_case import KernelCase
 from products import operands, padded_planes
 
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.schedule import gemm
 from bmc.kernels.schedule.choice import Choice
+from bmc.kernels.unsupported import Unsupported
 
 
 class MasksTest(KernelCase):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 
-from bmc.kernels.problem.product import RESULT, Loop, Unsupported
+from bmc.kernels.problem.product import RESULT, Loop
+from bmc.kernels.unsupported import Unsupported
 
 # Bits of a lane's index, which gather.py divides.
 BITS = 32

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from bmc.kernels.dtypes import HALVES, WIDTHS
-from bmc.kernels.scheme import SCHEMES, UNPACKED, Scheme
+from bmc.kernels.dtypes import HALVES, SCHEMES, UNPACKED, WIDTHS, Scheme
+from bmc.kernels.unsupported import Unsupported
 
 # Numbers of a product's operands. The epilogue reads operands from 3 on.
 A, B, RESULT = range(3)
@@ -21,10 +21,6 @@ LARGEST_WINDOW = 7
 LARGEST_GAP = 24
 # The same if there are fewer output channels than lanes: IREE would not vectorize these.
 LARGEST_GAP_OF_FEW = 64
-
-
-class Unsupported(Exception):
-    """This package has no kernel for a problem. The message names what is unsupported."""
 
 
 @dataclass(frozen=True, slots=True)

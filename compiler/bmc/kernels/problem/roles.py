@@ -20,9 +20,9 @@ from bmc.kernels.problem.product import (
     Node,
     Padding,
     Product,
-    Unsupported,
     stored,
 )
+from bmc.kernels.unsupported import Unsupported
 
 
 def arranged(

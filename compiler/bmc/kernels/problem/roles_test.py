@@ -5,8 +5,9 @@ from __future__ import annotations
 import unittest
 from dataclasses import replace
 
-from bmc.kernels.problem.product import A, B, Edge, Loop, Node, Padding, Unsupported
+from bmc.kernels.problem.product import A, B, Edge, Loop, Node, Padding
 from bmc.kernels.problem.roles import arranged
+from bmc.kernels.unsupported import Unsupported
 
 
 def _short(loop: Loop) -> Loop:

@@ -10,9 +10,10 @@ from iree.compiler import ir
 from bmc.ir import ir_util
 from bmc.kernels.dtypes import FLOATS, HALVES, TYPES
 from bmc.kernels.ops import OPS
-from bmc.kernels.problem.product import Node, Unsupported
+from bmc.kernels.problem.product import Node
 from bmc.kernels.read import functions, rescales
 from bmc.kernels.read.views import View, dtype_of
+from bmc.kernels.unsupported import Unsupported
 
 # Operations whose low 8 bits depend on the low 8 bits of their operands only, and operations on signed integers.
 _LAST_BITS = {"addi", "andi", "muli", "ori", "shli", "subi", "xori"}

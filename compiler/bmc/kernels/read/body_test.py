@@ -22,9 +22,10 @@ from read_case import (
 )
 
 from bmc.ir import ir_util
-from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported
+from bmc.kernels.problem.product import RESULT, Loop, Node
 from bmc.kernels.problem.roles import needed
 from bmc.kernels.read.body import Operations
+from bmc.kernels.unsupported import Unsupported
 
 _FLOATS = np.array([-np.inf, -7, -1.5, -1, 0, 0.5, 2, 3, 5, 6, 9, np.inf, np.nan], np.float32)
 _INTEGERS = np.array([*range(-700, 700), 2**31 - 1, -(2**31), 70_001], np.int32)

@@ -7,8 +7,8 @@ from typing import Any
 
 from bmc.ir import contraction, grouped_product, ir_util
 from bmc.kernels.problem.problem import Problem
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.read import elementwise, packed, product, reduction, scatter
+from bmc.kernels.unsupported import Unsupported
 
 
 def read(function: ir_util.Op, lanes: int = 0) -> tuple[Problem, tuple[Any, ...]]:

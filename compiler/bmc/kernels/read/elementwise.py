@@ -11,12 +11,13 @@ from iree.compiler import ir
 from bmc.ir import ir_util
 from bmc.kernels.dtypes import TYPES
 from bmc.kernels.problem.elementwise import Elementwise
-from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported, strided
+from bmc.kernels.problem.product import RESULT, Loop, Node, strided
 from bmc.kernels.problem.roles import merged, needed, with_scalars
 from bmc.kernels.read.body import Operations
 from bmc.kernels.read.halves import typed
 from bmc.kernels.read.requantize import with_requantize
 from bmc.kernels.read.views import STORE, View, dtype_of, loops_of, maps_of, source_of, substituted
+from bmc.kernels.unsupported import Unsupported
 
 # Fewer lanes are not worth vectorizing.
 _FEWEST = 8

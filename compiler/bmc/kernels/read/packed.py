@@ -8,11 +8,12 @@ from typing import Any
 from bmc.ir import grouped_product, ir_util
 from bmc.ir.grouped_product import Form
 from bmc.kernels.dtypes import WIDTHS
-from bmc.kernels.problem.product import RESULT, B, Loop, Packing, Product, Unsupported
+from bmc.kernels.problem.product import RESULT, B, Loop, Packing, Product
 from bmc.kernels.problem.roles import merged
 from bmc.kernels.read.halves import typed
 from bmc.kernels.read.product import Dispatch, Reader, extents
 from bmc.kernels.read.views import View, dtype_of, maps_of, plain, source_of, terms_of
+from bmc.kernels.unsupported import Unsupported
 
 _SCALES, _MINS = 3, 4
 

@@ -8,9 +8,10 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util, names
-from bmc.kernels.problem.product import Edge, Padding, Unsupported
+from bmc.kernels.problem.product import Edge, Padding
 from bmc.kernels.read import rescales
 from bmc.kernels.read.views import View, source_of, terms_of, unreshaped
+from bmc.kernels.unsupported import Unsupported
 
 
 @dataclass(frozen=True)

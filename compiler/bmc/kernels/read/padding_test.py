@@ -7,8 +7,9 @@ import unittest
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels.problem.product import Edge, Padding, Product, Unsupported
+from bmc.kernels.problem.product import Edge, Padding, Product
 from bmc.kernels.read.product import read
+from bmc.kernels.unsupported import Unsupported
 
 _TEXT = """
 func.func @f(%to_image: memref<7x9x3xi8>, %to_taps: memref<3x3x3x16xi8>, %to_result: memref<1x4x5x16xi32>) {

@@ -9,8 +9,8 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import contraction, ir_util
-from bmc.kernels.dtypes import FLOATS, TYPES, WIDTHS
-from bmc.kernels.problem.product import RESULT, A, B, Loop, Node, Padding, Product, Unsupported
+from bmc.kernels.dtypes import FLOATS, SCHEMES, TYPES, WIDTHS
+from bmc.kernels.problem.product import RESULT, A, B, Loop, Node, Padding, Product
 from bmc.kernels.problem.roles import arranged
 from bmc.kernels.read import padding, rescales
 from bmc.kernels.read.body import Operations
@@ -27,7 +27,7 @@ from bmc.kernels.read.views import (
     substituted,
     terms_of,
 )
-from bmc.kernels.scheme import SCHEMES
+from bmc.kernels.unsupported import Unsupported
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,14 @@ from iree.compiler import ir
 from bmc.ir import ir_util
 from bmc.kernels.dtypes import TYPES, WIDTHS
 from bmc.kernels.problem.grid import as_one, gathered
-from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported, strided
+from bmc.kernels.problem.product import RESULT, Loop, Node, strided
 from bmc.kernels.problem.reduction import Reduction
 from bmc.kernels.problem.roles import merged, needed, with_scalars
 from bmc.kernels.read import product
 from bmc.kernels.read.body import Operations
 from bmc.kernels.read.halves import typed
 from bmc.kernels.read.views import View, dtype_of, maps_of, plain, source_of
+from bmc.kernels.unsupported import Unsupported
 
 # Fewer lanes are not worth vectorizing.
 _FEWEST = 8

@@ -11,7 +11,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels.problem.product import Unsupported
+from bmc.kernels.unsupported import Unsupported
 
 # Predicates of arith.cmpi for "less than" and "at least" of signed numbers.
 _LESS, _AT_LEAST = 2, 5

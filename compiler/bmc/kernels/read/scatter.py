@@ -8,9 +8,9 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util, names
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.problem.scatter import Scatter
 from bmc.kernels.read.views import LOAD, STORE
+from bmc.kernels.unsupported import Unsupported
 
 _SCATTER = "iree_linalg_ext.scatter"
 

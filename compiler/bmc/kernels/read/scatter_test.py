@@ -6,9 +6,9 @@ import unittest
 
 from iree.compiler import ir
 
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.problem.scatter import Scatter
 from bmc.kernels.read import scatter
+from bmc.kernels.unsupported import Unsupported
 
 _TEXT = """func.func @main(%u: memref<{0}x4xf32>, %i: memref<{0}xi64>, %x: memref<5x4xf32>) {{
   %0 = iree_codegen.load_from_buffer %u : memref<{0}x4xf32> -> tensor<{0}x4xf32>

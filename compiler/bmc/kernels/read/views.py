@@ -11,7 +11,7 @@ from iree.compiler.dialects import linalg
 
 from bmc.ir import contraction, ir_util, names
 from bmc.kernels.dtypes import TYPES, WIDTHS
-from bmc.kernels.problem.product import Unsupported
+from bmc.kernels.unsupported import Unsupported
 
 LOAD, STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 _VIEWS = (

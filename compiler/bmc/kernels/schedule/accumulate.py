@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from bmc.kernels.padding.borders import Borders, step
 from bmc.kernels.padding.masks import Masks
-from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
+from bmc.kernels.problem.product import A, B, Loop, Product
 from bmc.kernels.problem.roles import merged, offsets, window
 from bmc.kernels.schedule import depthwise, pixel_sharing
 from bmc.kernels.schedule.choice import Choice
@@ -23,6 +23,7 @@ from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.loops import Pointers
 from bmc.kernels.tree.tree import fits
 from bmc.kernels.tree.vectors import REGISTERS
+from bmc.kernels.unsupported import Unsupported
 
 # Taps of a depthwise window. All of them are unrolled.
 _LARGEST_DEPTHWISE_WINDOW = 49

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.tree.assembly import Kernel
+from bmc.kernels.unsupported import Unsupported
 
 # The valid values of each choice.
 VALUES: dict[str, tuple[int, ...] | tuple[bool, ...]] = {

@@ -9,11 +9,12 @@ import products
 from kernel_case import KernelCase
 from products import convolution, matmul, planes
 
-from bmc.kernels.problem.product import Product, Unsupported
+from bmc.kernels.problem.product import Product
 from bmc.kernels.problem.roles import arranged
 from bmc.kernels.schedule import choice, gemm
 from bmc.kernels.schedule.choice import DEFAULT, Choice, Proposal
 from bmc.kernels.tree.assembly import Kernel
+from bmc.kernels.unsupported import Unsupported
 
 _VLEN = 128
 

@@ -10,12 +10,13 @@ import math
 from dataclasses import dataclass
 
 from bmc.kernels.dtypes import WIDTHS
-from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
+from bmc.kernels.problem.product import A, B, Loop, Product
 from bmc.kernels.schedule import depthwise
 from bmc.kernels.schedule.row_block import Block
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.vectors import Vectors, part
+from bmc.kernels.unsupported import Unsupported
 
 # Registers that one segment load writes at most.
 _MOST_LOADED = 8

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.padding.borders import Borders, VerticalEdge, step
-from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
+from bmc.kernels.problem.product import A, B, Loop, Product
 from bmc.kernels.schedule.pixel_sharing import live_weights, operands, weight_groups
 from bmc.kernels.schedule.row_block import Block
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.vectors import REGISTERS
+from bmc.kernels.unsupported import Unsupported
 
 
 class Depthwise:

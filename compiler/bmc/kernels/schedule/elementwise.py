@@ -12,12 +12,13 @@ from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.epilogue import one_row
 from bmc.kernels.epilogue.constants import Constants, hoisted
 from bmc.kernels.problem.elementwise import Elementwise
-from bmc.kernels.problem.product import RESULT, Unsupported, has_only_halves, strided
+from bmc.kernels.problem.product import RESULT, has_only_halves, strided
 from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes, transfer
 from bmc.kernels.tree.vectors import REGISTERS
+from bmc.kernels.unsupported import Unsupported
 
 _FLOATS = 31
 # Integer registers for lengths, large strides, and loop counters.

@@ -12,10 +12,11 @@ from iree.compiler import ir
 from bmc.ir import ir_util
 from bmc.kernels.dtypes import TYPES, WIDTHS
 from bmc.kernels.problem.elementwise import Elementwise
-from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported
+from bmc.kernels.problem.product import RESULT, Loop, Node
 from bmc.kernels.read.elementwise import arranged
 from bmc.kernels.read.elementwise import read as read_elementwise
 from bmc.kernels.schedule import elementwise
+from bmc.kernels.unsupported import Unsupported
 
 _TEXT = """
 func.func @f(%to_x: memref<6x20xf32>, %to_s: memref<6xf32>, %to_y: memref<20x6xf32>) {

@@ -10,8 +10,9 @@ from kernel_case import KernelCase
 from products import convolution, matmul, padded, planes
 
 from bmc.kernels.dtypes import HALVES
-from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
+from bmc.kernels.problem.product import A, B, Loop, Product
 from bmc.kernels.schedule import gemm, sliding
+from bmc.kernels.unsupported import Unsupported
 
 _HARTS = ((128, 128), (256, 256), (128, 512))
 

@@ -9,11 +9,12 @@ from dataclasses import replace
 
 from bmc.cores import core as cores
 from bmc.cores.core import Core
-from bmc.kernels.problem.product import Product, Unsupported
+from bmc.kernels.problem.product import Product
 from bmc.kernels.schedule import gemm, grouped, grouped_bytes, grouped_floats, sliding
 from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.tree import cycles
 from bmc.kernels.tree.assembly import Kernel
+from bmc.kernels.unsupported import Unsupported
 
 # The core that kernels are for if none is named, and how many times the fewest instructions they may execute then.
 _GENERIC, _MORE = "generic", 1.15

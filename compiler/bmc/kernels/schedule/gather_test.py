@@ -9,10 +9,11 @@ import numpy as np
 import riscv
 
 from bmc.kernels.problem.grid import as_one
-from bmc.kernels.problem.product import Loop, Unsupported
+from bmc.kernels.problem.product import Loop
 from bmc.kernels.schedule import gather
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
+from bmc.kernels.unsupported import Unsupported
 
 _GRID = (Loop(5, (0, 0, 48, 700, 0, 4)), Loop(3, (0, 0, 16, 0, 80, 4)), Loop(4, (0, 0, 4, 8, 4, 4)))
 

@@ -16,7 +16,7 @@ from bmc.kernels.epilogue.constants import Constants, hoisted
 from bmc.kernels.epilogue.rows import emit
 from bmc.kernels.padding.borders import Borders, OutOfBounds
 from bmc.kernels.padding.masks import Masks
-from bmc.kernels.problem.product import LANES, RESULT, A, B, Loop, Product, Unsupported
+from bmc.kernels.problem.product import LANES, RESULT, A, B, Loop, Product
 from bmc.kernels.schedule.accumulate import Accumulate
 from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.schedule.k_blocks import KBlocks, k_blocked
@@ -28,6 +28,7 @@ from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel, TooManyRegisters
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.loops import Pointers
+from bmc.kernels.unsupported import Unsupported
 
 # Float registers for scalars of `a` and constants of the epilogue; the epilogue needs the last one as a temporary.
 _FLOATS = 31

@@ -13,9 +13,10 @@ import products
 from kernel_case import KernelCase
 from products import FLOAT_SUM, SUM, SUMS, matmul, planes
 
-from bmc.kernels.problem.product import Node, Product, Unsupported
+from bmc.kernels.problem.product import Node, Product
 from bmc.kernels.schedule import gemm
 from bmc.kernels.tree.assembly import TooManyRegisters
+from bmc.kernels.unsupported import Unsupported
 
 _NAN = float("nan")
 Array = np.ndarray[Any, Any]

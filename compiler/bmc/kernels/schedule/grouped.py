@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from bmc.dtype import F16_FACTOR, F16_MASK, F16_SHIFT
 from bmc.kernels.epilogue.constants import Constants, bits_of, hoisted, set_float
 from bmc.kernels.epilogue.rows import emit
-from bmc.kernels.problem.product import A, B, Node, Product, Unsupported
+from bmc.kernels.problem.product import A, B, Node, Product
 from bmc.kernels.schedule.grouped_rows import divided, split
 from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.vectors import part
+from bmc.kernels.unsupported import Unsupported
 
 _LMULS = (1, 2, 4, 8)
 _BITS, _WIDTH = 32, 4
@@ -215,7 +216,7 @@ class _Grouped:
         if packing.zero:
             first = out.take_float()
             out.emit(rvv.multiply_numbers(first, number, self._zero))
-            out.emit(rvv.splat_number("f32", products, first))
+            out.emit(rvv.splat(products, first))
             out.give_float(first)
         else:
             out.emit(rvv.zeros(products))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from itertools import product as combinations
 
 from bmc.ir.grouped_product import MIDDLE
-from bmc.kernels.problem.product import A, B, Product, Unsupported
+from bmc.kernels.problem.product import A, B, Product
 from bmc.kernels.schedule.grouped_rows import (
     BITS,
     LMULS,
@@ -26,6 +26,7 @@ from bmc.kernels.tree.assembly import Kernel
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.tree import fits
 from bmc.kernels.tree.vectors import REGISTERS, part
+from bmc.kernels.unsupported import Unsupported
 
 # Bytes of a group at most, as above.
 LARGEST_GROUP = 32

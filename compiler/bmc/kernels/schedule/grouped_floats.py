@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product as combinations
 
-from bmc.kernels.problem.product import A, B, Product, Unsupported
+from bmc.kernels.problem.product import A, B, Product
 from bmc.kernels.schedule.grouped_rows import (
     BITS,
     LMULS,
@@ -19,6 +19,7 @@ from bmc.kernels.tree.assembly import Kernel
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.tree import fits
 from bmc.kernels.tree.vectors import REGISTERS, part
+from bmc.kernels.unsupported import Unsupported
 
 # Steps of the sum that are written one after the other.
 _UNROLLED = 16

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 from bmc.dtype import F16_FACTOR, F16_MASK, F16_SHIFT
 from bmc.kernels.epilogue.constants import bits_of, hoisted, set_float
-from bmc.kernels.problem.product import RESULT, A, B, Loop, Node, Product, Unsupported
+from bmc.kernels.problem.product import RESULT, A, B, Loop, Node, Product
 from bmc.kernels.schedule.spill import Spill
 from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.tree import fits
 from bmc.kernels.tree.vectors import part
+from bmc.kernels.unsupported import Unsupported
 
 LMULS = (8, 4, 2, 1)
 BITS, WIDTH = 32, 4

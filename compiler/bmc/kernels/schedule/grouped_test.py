@@ -13,10 +13,11 @@ import products
 from products import Array
 
 from bmc.cores import core as cores
-from bmc.kernels.problem.product import RESULT, A, B, Loop, Node, Product, Unsupported
+from bmc.kernels.problem.product import RESULT, A, B, Loop, Node, Product
 from bmc.kernels.schedule import fastest, grouped, grouped_bytes, grouped_floats
 from bmc.kernels.tree import cycles
 from bmc.kernels.tree.assembly import Kernel
+from bmc.kernels.unsupported import Unsupported
 
 _FORMS = {
     "q4_0": packed_products.form(4, 8),

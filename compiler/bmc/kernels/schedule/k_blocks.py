@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from bmc.kernels.problem.product import B, Loop, Product, Unsupported
+from bmc.kernels.problem.product import B, Loop, Product
+from bmc.kernels.unsupported import Unsupported
 
 # Bytes at most of the spilled accumulators of a group of rows in one panel.
 _MOST_BYTES = 16 * 1024

@@ -11,11 +11,12 @@ import numpy as np
 from kernel_case import KernelCase
 from products import SUM, convolution, expected, matmul, operands, padded, padded_planes, planes
 
-from bmc.kernels.problem.product import Node, Product, Unsupported
+from bmc.kernels.problem.product import Node, Product
 from bmc.kernels.schedule import gemm
 from bmc.kernels.schedule.choice import Choice
 from bmc.kernels.schedule.k_blocks import k_blocked
 from bmc.kernels.tree.assembly import Kernel
+from bmc.kernels.unsupported import Unsupported
 
 _VLENS = ((256, 256), (128, 512))
 

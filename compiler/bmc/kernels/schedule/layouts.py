@@ -10,9 +10,10 @@ from iree.compiler import ir
 
 from bmc.ir.contraction import Contraction
 from bmc.kernels.dtypes import WIDTHS
-from bmc.kernels.problem.product import A, Edge, Loop, Node, Padding, Unsupported
+from bmc.kernels.problem.product import A, Edge, Loop, Node, Padding
 from bmc.kernels.problem.roles import arranged
 from bmc.kernels.schedule import fastest
+from bmc.kernels.unsupported import Unsupported
 
 # Instructions of an accumulator's epilogue, by dtype: floats get a bias and a clamp, integers are requantized.
 _EPILOGUE_COSTS = {"f16": 10, "f32": 10, "i32": 14}

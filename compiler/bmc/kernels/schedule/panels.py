@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bmc.kernels.epilogue import one_row
-from bmc.kernels.problem.product import Loop, Product, Unsupported
+from bmc.kernels.problem.product import Loop, Product
 from bmc.kernels.schedule.accumulate import Accumulate
 from bmc.kernels.schedule.choice import Choice
 from bmc.kernels.tree.vectors import REGISTERS
+from bmc.kernels.unsupported import Unsupported
 
 LMULS = (1, 2, 4, 8)
 MOST_ROWS = 14

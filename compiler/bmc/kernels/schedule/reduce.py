@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from bmc.kernels.epilogue import one_row
 from bmc.kernels.epilogue.constants import Constants, hoisted
-from bmc.kernels.problem.product import LANES, RESULT, Loop, Node, Unsupported, strided
+from bmc.kernels.problem.product import LANES, RESULT, Loop, Node, strided
 from bmc.kernels.problem.reduction import Reduction
 from bmc.kernels.schedule import dot, gather
 from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.vectors import REGISTERS
+from bmc.kernels.unsupported import Unsupported
 
 _FLOATS = 31
 # Integer registers for lengths, large strides, and loop counters.

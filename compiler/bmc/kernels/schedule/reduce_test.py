@@ -11,10 +11,11 @@ from iree.compiler import ir
 
 from bmc.ir import ir_util
 from bmc.kernels.dtypes import WIDTHS
-from bmc.kernels.problem.product import RESULT, Loop, Node, Unsupported
+from bmc.kernels.problem.product import RESULT, Loop, Node
 from bmc.kernels.problem.reduction import Reduction
 from bmc.kernels.read import reduction
 from bmc.kernels.schedule import reduce
+from bmc.kernels.unsupported import Unsupported
 
 # The sums of lines or columns of an image, less a number for each result, and one for all.
 _TEXT = """

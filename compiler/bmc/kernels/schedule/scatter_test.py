@@ -9,10 +9,10 @@ import riscv
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.problem.scatter import Scatter
 from bmc.kernels.read.scatter import read as read_scatter
 from bmc.kernels.schedule import scatter
+from bmc.kernels.unsupported import Unsupported
 
 _TEXT = """
 func.func @f(%to_u: memref<3x2x5xf32>, %to_i: memref<3xi64>, %to_r: memref<9x2x5xf32>, %other: memref<9x2x5xf32>) {

@@ -17,7 +17,7 @@ from bmc.kernels.dtypes import TYPES, WIDTHS
 from bmc.kernels.epilogue import one_row
 from bmc.kernels.epilogue.constants import Constants, hoisted
 from bmc.kernels.epilogue.rows import emit
-from bmc.kernels.problem.product import RESULT, A, B, Edge, Loop, Product, Unsupported
+from bmc.kernels.problem.product import RESULT, A, B, Edge, Loop, Product
 from bmc.kernels.schedule.columns import load_number
 from bmc.kernels.schedule.sliding_lines import Lines, Panel
 from bmc.kernels.tree import loops, rvv
@@ -25,6 +25,7 @@ from bmc.kernels.tree.assembly import Assembly, Kernel
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.tree import fits
 from bmc.kernels.tree.vectors import REGISTERS
+from bmc.kernels.unsupported import Unsupported
 
 _LMULS = (1, 2, 4, 8)
 # Registers that one segment load writes at most.

@@ -6,11 +6,12 @@ import functools
 from dataclasses import dataclass
 
 from bmc.kernels.dtypes import WIDTHS
-from bmc.kernels.problem.product import B, Edge, Product, Unsupported
+from bmc.kernels.problem.product import B, Edge, Product
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.vectors import Vectors, part
+from bmc.kernels.unsupported import Unsupported
 
 
 @dataclass(frozen=True, slots=True)

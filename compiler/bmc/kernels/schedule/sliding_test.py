@@ -16,10 +16,11 @@ from products import matmul, padded_planes
 
 from bmc.cores import core as cores
 from bmc.kernels.dtypes import WIDTHS
-from bmc.kernels.problem.product import RESULT, Loop, Node, Product, Unsupported
+from bmc.kernels.problem.product import RESULT, Loop, Node, Product
 from bmc.kernels.schedule import fastest, gemm, sliding
 from bmc.kernels.schedule.choice import Choice
 from bmc.kernels.tree import cycles
+from bmc.kernels.unsupported import Unsupported
 
 
 def _depthwise(size: tuple[int, int], channels: int, dtype: str = "f32", **more: Any) -> Product:

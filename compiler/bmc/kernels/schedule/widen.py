@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 
 from bmc.kernels.padding.borders import step
 from bmc.kernels.padding.lane_edges import LaneEdges
-from bmc.kernels.problem.product import A, B, Loop, Product, Unsupported
+from bmc.kernels.problem.product import A, B, Loop, Product
 from bmc.kernels.problem.roles import merged
 from bmc.kernels.schedule.columns import GAP
 from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly
 from bmc.kernels.tree.tree import fits
 from bmc.kernels.tree.vectors import part
+from bmc.kernels.unsupported import Unsupported
 
 # Bytes of a widened panel at most. The stack of a small board with vectors has 64 KB.
 _MOST_BYTES = 16 * 1024

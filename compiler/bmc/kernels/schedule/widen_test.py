@@ -9,10 +9,11 @@ from dataclasses import replace
 from kernel_case import KernelCase
 from products import convolution, matmul, operands, padded, padded_planes, planes
 
-from bmc.kernels.problem.product import Product, Unsupported
+from bmc.kernels.problem.product import Product
 from bmc.kernels.schedule import gemm
 from bmc.kernels.schedule.choice import Choice
 from bmc.kernels.tree.assembly import Kernel
+from bmc.kernels.unsupported import Unsupported
 
 _VLENS = ((128, 128), (256, 256), (128, 512), (1024, 1024))
 

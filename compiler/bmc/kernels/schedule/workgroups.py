@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Protocol, Self
 
-from bmc.kernels.problem.product import Loop, Unsupported
+from bmc.kernels.problem.product import Loop
 from bmc.kernels.tree.assembly import Kernel
+from bmc.kernels.unsupported import Unsupported
 
 # Estimated instructions of each workgroup to find out where its piece begins.
 _WORKGROUP_COST = 80

@@ -16,12 +16,13 @@ from products import Array, convolution, matmul, padded, padded_planes, planes
 
 from bmc.ir import ir_util
 from bmc.kernels.dtypes import WIDTHS
-from bmc.kernels.problem.product import LANES, RESULT, Loop, Unsupported
+from bmc.kernels.problem.product import LANES, RESULT, Loop
 from bmc.kernels.read import reduction
 from bmc.kernels.read.elementwise import read as read_elementwise
 from bmc.kernels.schedule import elementwise, fastest, reduce, workgroups
 from bmc.kernels.schedule.workgroups import Split, Workgroups
 from bmc.kernels.tree.assembly import Kernel
+from bmc.kernels.unsupported import Unsupported
 
 _VLEN = 128
 _SUMS = """

@@ -6,10 +6,10 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.tree import rvv, tree
 from bmc.kernels.tree.tree import Add, Node, Repeat, Skippable, Within
 from bmc.kernels.tree.vectors import Vectors
+from bmc.kernels.unsupported import Unsupported
 
 # Allocatable integer registers, in order: all but ra, those that the psABI reserves, and the frame pointer s0.
 _INTEGERS = [*range(10, 18), *range(5, 8), *range(28, 32), 9, *range(18, 28)]

@@ -1,6 +1,6 @@
 """Instructions of RV32 and RV64 with vectors: each function returns the text of one.
 
-No other file writes an instruction, except that tables hold mnemonics: ops.py for epilogues, scheme.py for products.
+No other file writes an instruction, except that tables hold mnemonics: ops.py for epilogues, dtypes.py for products.
 
 Arguments are register names ("v8", "f2", "x10"), the destination first, and integers. `bits` is the width of an
 element. If `masked`, v0 is the mask; masked-off lanes follow the mask policy of vsetvli.
@@ -8,9 +8,32 @@ element. If `masked`, v0 is the mask; masked-off lanes follow the mask policy of
 
 from __future__ import annotations
 
-from bmc.kernels.dtypes import FLOATS, HALVES, SCALAR_LOADS
+from dataclasses import dataclass
 
+# The instruction that loads one number into a scalar register.
+_SCALAR_LOADS = {"f32": "flw", "f16": "flh", "bf16": "flh", "i32": "lw", "i8": "lb"}
 _INTEGER_LOADS = {8: "lb", 16: "lh", 32: "lw", 64: "ld"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Half:
+    """Mnemonics that convert between a float type of 16 bits and f32.
+
+    Attributes:
+      extend_number: a scalar register.
+      extend: a vector, whose result has twice as many registers.
+      truncate: a vector, rounded to nearest, ties to even.
+    """
+
+    extend_number: str
+    extend: str
+    truncate: str
+
+
+_HALVES = {
+    "f16": _Half("fcvt.s.h", "vfwcvt.f.f.v", "vfncvt.f.f.w"),
+    "bf16": _Half("fcvt.s.bf16", "vfwcvtbf16.f.f.v", "vfncvtbf16.f.f.w"),
+}
 
 
 def _mask(masked: bool) -> str:
@@ -63,7 +86,7 @@ def branch_if_not_zero(source: str, label: str) -> str:
 
 
 def load_number(dtype: str, to: str, offset: int, address: str) -> str:
-    return f"{SCALAR_LOADS[dtype]} {to}, {offset}({address})"
+    return f"{_SCALAR_LOADS[dtype]} {to}, {offset}({address})"
 
 
 def store_float(source: str, offset: int, address: str) -> str:
@@ -71,7 +94,7 @@ def store_float(source: str, offset: int, address: str) -> str:
 
 
 def half_to_float(dtype: str, to: str, source: str) -> str:
-    return f"{HALVES[dtype].extend_number} {to}, {source}"
+    return f"{_HALVES[dtype].extend_number} {to}, {source}"
 
 
 def float_of_integer(to: str, source: str) -> str:
@@ -153,11 +176,8 @@ def zeros(to: str) -> str:
 
 
 def splat(to: str, number: str) -> str:
-    return f"vmv.v.x {to}, {number}"
-
-
-def splat_number(dtype: str, to: str, number: str) -> str:
-    return f"{'vfmv.v.f' if dtype in FLOATS else 'vmv.v.x'} {to}, {number}"
+    """`number` is a float or integer register."""
+    return f"{'vfmv.v.f' if number[0] == 'f' else 'vmv.v.x'} {to}, {number}"
 
 
 def zero_first(to: str) -> str:
@@ -195,12 +215,12 @@ def truncate(to: str, source: str) -> str:
 
 def extend_float(dtype: str, to: str, source: str) -> str:
     """Extends floats of 16 bits to f32."""
-    return f"{HALVES[dtype].extend} {to}, {source}"
+    return f"{_HALVES[dtype].extend} {to}, {source}"
 
 
 def truncate_float(dtype: str, to: str, source: str) -> str:
     """Rounds f32 to floats of 16 bits."""
-    return f"{HALVES[dtype].truncate} {to}, {source}"
+    return f"{_HALVES[dtype].truncate} {to}, {source}"
 
 
 def slide(to: str, source: str, entering: str, *, up: bool) -> str:

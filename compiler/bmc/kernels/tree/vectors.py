@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bmc.kernels.problem.product import Unsupported
+from bmc.kernels.unsupported import Unsupported
 
 REGISTERS = 32
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unittest
 
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.tree.vectors import Vectors, part
+from bmc.kernels.unsupported import Unsupported
 
 
 class VectorsTest(unittest.TestCase):

@@ -16,8 +16,8 @@ from typing import Any
 
 from bmc.errors import BmcError
 from bmc.ir import ir_util, names
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.schedule import layouts
+from bmc.kernels.unsupported import Unsupported
 from bmc.libraries import reading
 from bmc.libraries.dispatch import Dispatch
 from bmc.libraries.library import Taken

@@ -18,7 +18,7 @@ from bmc.cores.core import Core
 from bmc.errors import BmcError
 from bmc.ir import contraction, ir_util
 from bmc.kernels.problem.problem import Problem
-from bmc.kernels.problem.product import Product, Unsupported
+from bmc.kernels.problem.product import Product
 from bmc.kernels.problem.scatter import Scatter
 from bmc.kernels.read import reduction
 from bmc.kernels.read.dispatch import read
@@ -28,6 +28,7 @@ from bmc.kernels.schedule.choice import DEFAULT, Choice, Proposal, proposals
 from bmc.kernels.schedule.workgroups import Workgroups
 from bmc.kernels.schedule.write import write
 from bmc.kernels.tree.assembly import Kernel
+from bmc.kernels.unsupported import Unsupported
 from bmc.rewrites.context import Config, Context
 from bmc.rewrites.decisions import Again, Decisions, Shape
 from bmc.rewrites.kernels import kernel_bodies, tuning

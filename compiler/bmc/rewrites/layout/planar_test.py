@@ -9,8 +9,8 @@ from unittest import mock
 import support
 
 from bmc import target
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.schedule import gemm
+from bmc.kernels.unsupported import Unsupported
 from bmc.rewrites.context import Context
 from bmc.rewrites.decisions import Decisions
 from bmc.rewrites.layout import planar

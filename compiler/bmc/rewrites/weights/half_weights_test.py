@@ -13,9 +13,9 @@ import support
 
 from bmc import target
 from bmc.compile import CompileOptions, Lowered, lower
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.read import reduction
 from bmc.kernels.schedule import gemm
+from bmc.kernels.unsupported import Unsupported
 
 _ISA = "rv64gcv_zfh_zvfh_zvl256b"
 _RNG = np.random.default_rng(3)

@@ -12,8 +12,8 @@ import support
 
 from bmc import target
 from bmc.compile import Lowered
-from bmc.kernels.problem.product import Unsupported
 from bmc.kernels.schedule import gemm
+from bmc.kernels.unsupported import Unsupported
 from bmc.rewrites.context import Context
 from bmc.rewrites.kernels import own_kernels
 from bmc.rewrites.kernels.tuning import Tuning
