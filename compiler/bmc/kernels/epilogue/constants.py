@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import collections
-import struct
 
 from bmc.kernels.dtypes import FLOATS
 from bmc.kernels.problem.product import Node
 from bmc.kernels.tree import rvv
-from bmc.kernels.tree.assembly import Assembly
+from bmc.kernels.tree.assembly import Assembly, Constants
 
-# Register of each constant, by its dtype and bits.
-Constants = dict[tuple[str, int], str]
 # Operations whose rounding mode is in the CSR vxrm.
 _ROUNDING = {"requantize", "rounding_shift", "fixed_multiply"}
 
@@ -19,7 +16,7 @@ _ROUNDING = {"requantize", "rounding_shift", "fixed_multiply"}
 def floats(nodes: tuple[Node, ...]) -> list[tuple[str, int]]:
     """Returns the distinct float constants, as their dtype and bits."""
     constants = (node for node in nodes if node.op == "constant" and node.dtype in FLOATS)
-    return list(dict.fromkeys((node.dtype, bits_of(node)) for node in constants))
+    return list(dict.fromkeys((node.dtype, node.bits) for node in constants))
 
 
 def hoisted(
@@ -40,7 +37,7 @@ def hoisted(
         out.emit(rvv.round_to_nearest_up())
     constants = {each: out.take_float() for each in floats(nodes)[:max_floats]}
     for (dtype, bits), register in constants.items():
-        set_float(out, register, dtype, bits)
+        out.set_float(register, dtype, bits)
     for value in _integers(nodes) if reserved is not None else ():
         if out.left <= (reserved or 0):
             break
@@ -58,17 +55,3 @@ def _integers(nodes: tuple[Node, ...]) -> list[int]:
         if nodes[arg].op == "constant" and nodes[arg].dtype == "i32"
     )
     return [value for value, _ in uses.most_common() if not -16 <= value < 32]
-
-
-def bits_of(constant: Node) -> int:
-    """Returns the bits of a float constant, as a signed integer."""
-    integer, floating = ("<h", "<e") if constant.dtype == "f16" else ("<i", "<f")
-    (bits,) = struct.unpack(integer, struct.pack(floating, constant.value))
-    return int(bits)
-
-
-def set_float(out: Assembly, register: str, dtype: str, bits: int) -> None:
-    """Emits the float constant with the bits `bits` into a float register."""
-    with out.registers(1) as (integer,):
-        out.set(integer, bits)
-        out.emit(rvv.float_of_bits(dtype, register, integer))

@@ -8,14 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from bmc.kernels.dtypes import FLOATS, HALVES
-from bmc.kernels.epilogue.constants import Constants, bits_of, set_float
-from bmc.kernels.epilogue.requantize import requantize
 from bmc.kernels.ops import OPS, Op
 from bmc.kernels.problem.product import RESULT, Node, last_readers
 from bmc.kernels.tree import rvv
-from bmc.kernels.tree.assembly import Assembly
-from bmc.kernels.tree.lanes import Lanes, transfer
-from bmc.kernels.tree.vectors import Vectors, part
+from bmc.kernels.tree.assembly import Assembly, Constants
+from bmc.kernels.tree.vectors import Lanes, Vectors, part
 from bmc.kernels.unsupported import Unsupported
 
 # Operations whose values are in scalar registers, not in vectors.
@@ -131,23 +128,25 @@ class Epilogue:
         vectors = self._vector_args(self.nodes[number])
         sources = [self.vector(arg) for arg in vectors]
         # v0 is for masks, if it can be.
-        dead = sorted(self._dead(number, vectors), key=lambda group: group == _MASK)
-        return vectors, sources, dead[0] if dead else self._take()
+        dead = [self.held[arg] for arg in self._dead(number, vectors)]
+        return (
+            vectors,
+            sources,
+            min(dead, key=lambda group: group == _MASK) if dead else self._take(),
+        )
 
-    def _dead(self, number: int, vectors: list[int]) -> list[str]:
-        """Returns the groups of arguments that are dead after a node."""
-        dead = [arg for arg in vectors if self._last[arg] == number and arg not in self.shared]
-        return list(dict.fromkeys(self.held[arg] for arg in dead))
+    def _dead(self, number: int, vectors: list[int]) -> list[int]:
+        """Returns the arguments that are dead after a node."""
+        return [
+            arg
+            for arg in dict.fromkeys(vectors)
+            if self._last[arg] == number and arg not in self.shared
+        ]
 
     def _settle(self, number: int, vectors: list[int], target: str) -> None:
         """Frees the groups that are dead after a node, whose value is in the group `target`."""
-        dead = self._dead(number, vectors)
-        for arg in vectors:
-            if self._last[arg] == number and arg not in self.shared:
-                self.held.pop(arg, None)
-        for group in dead:
-            if group != target:
-                self.out.vectors.give(group)
+        dead = dict.fromkeys(self.held.pop(arg) for arg in self._dead(number, vectors))
+        self.out.vectors.give(*(group for group in dead if group != target))
         self.held[number] = target
 
     def _vector_args(self, node: Node) -> list[int]:
@@ -186,7 +185,7 @@ class Epilogue:
         if node.op == "lookup":
             narrow = self._take()
             self._look_up(node, sources[0], narrow)
-            self.lanes.use(self.out, 32)
+            self.out.use(self.lanes, 32)
             self.out.emit(rvv.extend(4, to, narrow))
             self.out.vectors.give(narrow)
             return
@@ -239,10 +238,9 @@ class Epilogue:
             if not op.reversed:
                 raise Unsupported(f"{op.name} of a constant")
             mnemonic = op.reversed
-        if is_constant and op.immediates and int(number.value) in op.immediates:
-            self.out.emit(rvv.binary_immediate(mnemonic, to, first, int(number.value)))
-        else:
-            self.out.emit(rvv.binary(mnemonic, to, first, self.scalar(number)))
+        is_immediate = is_constant and op.immediates and int(number.value) in op.immediates
+        other = int(number.value) if is_immediate else self.scalar(number)
+        self.out.emit(rvv.binary(mnemonic, to, first, other))
 
     def _maximum(self, op: str, to: str, x: str, y: str) -> None:
         """Emits the larger or smaller of two floats, and a NaN if one of them is a NaN."""
@@ -277,9 +275,8 @@ class Epilogue:
         is_float, is_loaded = node.dtype in FLOATS, node.op == "scalar"
         if node.value == 0 and not is_float and not is_loaded:
             return "zero"
-        bits = bits_of(node) if is_float else int(node.value)
-        if not is_loaded and (node.dtype, bits) in self.constants:
-            return self.constants[node.dtype, bits]
+        if not is_loaded and (node.dtype, node.bits) in self.constants:
+            return self.constants[node.dtype, node.bits]
         if not is_float:
             with self.out.registers(1) as (register,):
                 if is_loaded:
@@ -287,7 +284,7 @@ class Epilogue:
                     offset = self.scalar_offsets.get(node.operand, 0)
                     self.out.emit(rvv.load_number(node.dtype, register, offset, address))
                 else:
-                    self.out.set(register, bits)
+                    self.out.set(register, node.bits)
                 return register
         name = self.out.take_float()
         self.out.give_float(name)
@@ -298,7 +295,7 @@ class Epilogue:
             if self._is_half(node):
                 self.out.emit(rvv.half_to_float(node.dtype, name, name))
         else:
-            set_float(self.out, name, node.dtype, bits)
+            self.out.set_float(name, node.dtype, node.bits)
         return name
 
     def _load(self, node: Node, to: str) -> None:
@@ -316,11 +313,11 @@ class Epilogue:
             narrow = self._take()
             self.out.vectors.give(narrow)
         if is_half:
-            self.lanes.use(self.out, 16)
+            self.out.use(self.lanes, 16)
         self._transfer(False, 32 // parts, narrow, node.operand)
         if is_half:
             self.out.emit(rvv.extend_float(node.dtype, to, narrow))
-            self.lanes.use(self.out, 32)
+            self.out.use(self.lanes, 32)
         else:
             self.out.emit(rvv.extend(4, to, narrow))
 
@@ -330,7 +327,7 @@ class Epilogue:
 
     def _look_up(self, node: Node, index: str, to: str) -> None:
         """Emits the load of bytes from a table at int32 indices; `to` may be the group of the indices."""
-        self.lanes.use(self.out, 8)
+        self.out.use(self.lanes, 8)
         address = self.addresses(node.operand)
         self.out.emit(rvv.look_up(to, address, index))
 
@@ -340,7 +337,7 @@ class Epilogue:
             group = self.vector(self.nodes[number].args[0])
             self._look_up(self.nodes[number], group, group)
             self._transfer(True, 8, group, node.operand)
-            self.lanes.use(self.out, 32)
+            self.out.use(self.lanes, 32)
             return
         group = self.vector(number)
         is_half = self._is_half(node)
@@ -350,18 +347,48 @@ class Epilogue:
         narrow = self._take() if keep else group
         source = group
         if is_half:
-            self.lanes.use(self.out, 16)
+            self.out.use(self.lanes, 16)
             self.out.emit(rvv.truncate_float(node.dtype, narrow, source))
         for bits in (16, 8) if not is_half and self.nodes[number].op != "requantize" else ():
-            self.lanes.use(self.out, bits)
+            self.out.use(self.lanes, bits)
             self.out.emit(rvv.truncate(narrow, source))
             source = narrow
         self._transfer(True, 16 if is_half else 8, narrow, node.operand)
         if restores_width:
-            self.lanes.use(self.out, 32)
+            self.out.use(self.lanes, 32)
         if keep:
             self.out.vectors.give(narrow)
 
     def _transfer(self, store: bool, bits: int, group: str, operand: int) -> None:
-        address = self.addresses(operand)
-        transfer(self.out, store, bits, group, operand, address, self.lanes)
+        self.out.transfer(store, bits, group, operand, self.addresses(operand), self.lanes)
+
+
+def requantize(rows: list[Epilogue], number: int) -> None:
+    """Emits a requantize node for several rows, which share the changes of SEW; SEW is 8 afterwards."""
+    first = rows[0]
+    out, lanes, nodes = first.out, first.lanes, first.nodes
+    shift, zero, low, high = (nodes[arg] for arg in nodes[number].args[1:])
+    registers = []
+    for row in rows:
+        register, shifts = row.begin_requantize(number)
+        registers.append(register)
+        if shifts:
+            out.emit(rvv.binary("vssra", register, register, shifts))
+            shift = Node("constant", "i32", value=0)
+    out.use(lanes, 16)
+    for row, register in zip(rows, registers, strict=True):
+        bits = int(shift.value) if shift.op == "constant" else row.scalar(shift)
+        out.emit(rvv.clip(register, register, bits))
+    if zero.value:
+        added = int(zero.value) if -16 <= zero.value < 16 else first.scalar(zero)
+        for register in registers:
+            out.emit(rvv.binary("vsadd", register, register, added))
+    out.use(lanes, 8)
+    for register in registers:
+        out.emit(rvv.clip(register, register, 0))
+    # vnclip has limited the values to the range of int8.
+    for node, unlimited, mnemonic in ((low, -128, "vmax"), (high, 127, "vmin")):
+        if node.value != unlimited:
+            limit = first.scalar(node)
+            for register in registers:
+                out.emit(rvv.binary(mnemonic, register, register, limit))

@@ -10,13 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from bmc.kernels.epilogue import one_row
-from bmc.kernels.epilogue.constants import Constants
-from bmc.kernels.epilogue.one_row import Epilogue
-from bmc.kernels.epilogue.requantize import requantize
+from bmc.kernels.epilogue.one_row import Epilogue, requantize
 from bmc.kernels.problem.product import RESULT, Node, last_readers
-from bmc.kernels.tree.assembly import Assembly
-from bmc.kernels.tree.lanes import Lanes
+from bmc.kernels.tree.assembly import Assembly, Constants
 from bmc.kernels.tree.tree import fits
+from bmc.kernels.tree.vectors import Lanes
 from bmc.kernels.unsupported import Unsupported
 
 

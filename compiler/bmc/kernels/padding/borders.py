@@ -10,11 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bmc.kernels.problem.product import LARGEST_WINDOW, A, Edge, Loop, Product
+from bmc.kernels.problem.product import LARGEST_WINDOW, A, Edge, Loop, OutOfBounds, Product
 from bmc.kernels.unsupported import Unsupported
-
-# (row, tap) pairs of a row block whose horizontal tap is outside the image.
-OutOfBounds = frozenset[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from kernel_case import KernelCase
 from products import convolution, operands, padded
 
-from bmc.kernels.padding.borders import Borders, OutOfBounds
-from bmc.kernels.problem.product import Edge, Loop, Product
+from bmc.kernels.padding.borders import Borders
+from bmc.kernels.problem.product import Edge, Loop, OutOfBounds, Product
 from bmc.kernels.schedule import gemm
 from bmc.kernels.unsupported import Unsupported
 

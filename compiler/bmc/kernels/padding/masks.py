@@ -13,7 +13,7 @@ from bmc.kernels.padding.borders import step
 from bmc.kernels.problem.product import A, B, Edge, Loop, Product
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
-from bmc.kernels.tree.lanes import Lanes
+from bmc.kernels.tree.vectors import Lanes
 from bmc.kernels.unsupported import Unsupported
 
 # Horizontal taps at most. Their masks, a vertical mask and the conjunction of two have a register each below v8.
@@ -108,7 +108,7 @@ class Masks:
     def write(self, lanes: Lanes, to: str) -> None:
         """Emits the masks of a panel, and their stores to the address in register `to`. Uses all vector registers."""
         out = self._out
-        lanes.use(out, lanes.bits)
+        out.use(lanes, lanes.bits)
         groups = [out.vectors.take(lanes.lmul) for _ in range(_INDICES)]
         singles = [
             out.vectors.take(1, lowest=True) for _ in range(2 + self._extent(self.horizontal))

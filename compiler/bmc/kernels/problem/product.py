@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from bmc.kernels.dtypes import HALVES, SCHEMES, UNPACKED, WIDTHS, Scheme
+from bmc.kernels.dtypes import FLOATS, HALVES, SCHEMES, UNPACKED, WIDTHS, Scheme
 from bmc.kernels.unsupported import Unsupported
 
 # Numbers of a product's operands. The epilogue reads operands from 3 on.
@@ -61,6 +62,19 @@ class Node:
     args: tuple[int, ...] = ()
     operand: int = 0
     value: float = 0
+
+    @property
+    def bits(self) -> int:
+        """The bits of a constant, as a signed integer."""
+        if self.dtype not in FLOATS:
+            return int(self.value)
+        integer, floating = ("<h", "<e") if self.dtype == "f16" else ("<i", "<f")
+        (bits,) = struct.unpack(integer, struct.pack(floating, self.value))
+        return int(bits)
+
+
+# (row, tap) pairs of neighboring rows whose horizontal tap is outside the image.
+OutOfBounds = frozenset[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.problem.product import A, B, Loop, Product
-from bmc.kernels.schedule import depthwise
 from bmc.kernels.schedule.row_block import Block
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
@@ -142,13 +141,13 @@ class Columns:
             else:
                 # Segment loads may be slower if SEW is not the width of their elements.
                 policy = "mu" if masked else "ma"
-                block.lanes.use(out, 8, policy)
+                out.use(block.lanes, 8, policy)
                 out.emit(rvv.load_segments(steps, 8, loaded, column, stride, masked))
-                block.lanes.use(out, 16, policy)
+                out.use(block.lanes, 16, policy)
             step = innermost.strides[B] * steps
             out.add(column, step, block.constants)
         if product.scheme.extends_floats:
-            depthwise.extend(out, block, product.dtypes[B], loaded, load.wide)
+            out.extend(block.lanes, product.dtypes[B], load.wide, loaded)
         if extends_integers:
             narrow = part(loaded, index % shared * _narrow_size(lmul))
             out.emit(rvv.extend(2, load.wide, narrow, masked))

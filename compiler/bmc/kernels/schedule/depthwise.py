@@ -197,7 +197,7 @@ class Depthwise:
         def load_weight(pointer: str, move: int) -> None:
             if self._product.scheme.extends_floats:
                 load(B, image, pointer, move)
-                extend(out, block, self._product.dtypes[B], image, weight)
+                out.extend(block.lanes, self._product.dtypes[B], weight, image)
             else:
                 load(B, weight, pointer, move)
 
@@ -261,7 +261,7 @@ class Depthwise:
             if self._product.scheme.extends_floats:
                 # The group is free: its pixels have been multiplied.
                 load(B, pixel, pointers.b)
-                extend(out, block, self._product.dtypes[B], pixel, to)
+                out.extend(block.lanes, self._product.dtypes[B], to, pixel)
             else:
                 load(B, to, pointers.b)
 
@@ -302,13 +302,6 @@ class Depthwise:
         for row, accumulator in enumerate(block.accumulators):
             if block.pad_value and (row, tap.horizontal) in block.out_of_bounds:
                 self._multiply_pad(accumulator, block, weight)
-
-
-def extend(out: Assembly, block: Block, dtype: str, source: str, to: str) -> None:
-    """Emits the widening of the group of f16 or bf16 in `source` to the f32 group `to`."""
-    block.lanes.use(out, 16)
-    out.emit(rvv.extend_float(dtype, to, source))
-    block.lanes.use(out, 32)
 
 
 @dataclass(frozen=True, slots=True)

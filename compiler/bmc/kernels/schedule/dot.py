@@ -14,7 +14,7 @@ from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.problem.product import Loop, Node
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
-from bmc.kernels.tree.lanes import Lanes
+from bmc.kernels.tree.vectors import Lanes
 
 # Registers of a group of operands, by dtype; their products have 8 registers.
 _LMULS = {"f32": 8, "i8": 4}
@@ -126,7 +126,7 @@ class DotWriter:
             out.set(single, 1)
             # Lanes.lmul is for 32 bits: 16 for int8, though no group is that large.
             lanes = Lanes(dot.lanes, 32 * self._lmul // self._bits, length)
-            lanes.use(out, self._bits)
+            out.use(lanes, self._bits)
             out.move(row, self._addresses[dot.row])
             out.move(shared, self._addresses[dot.shared])
             for piece, group in enumerate(self._shared if self._is_held else ()):
@@ -180,19 +180,19 @@ class DotWriter:
     def _bytes(self, lanes: Lanes, single: Lanes, shared: str, row: str) -> None:
         """Emits one dot product of int8; `lanes` and `single` are the shapes of operands and of the sum."""
         out = self._out
-        single.use(out, 32)
+        out.use(single, 32)
         out.emit(rvv.zero_first(self._total))
-        lanes.use(out, 8)
+        out.use(lanes, 8)
 
         def multiply(group: str) -> None:
             out.emit(rvv.binary("vwmul", self._products, self._row, group))
-            lanes.use(out, 16)
+            out.use(lanes, 16)
             out.emit(rvv.reduce("vwredsum", self._total, self._products, self._total))
             if self._dot.pieces > 1:
-                lanes.use(out, 8)
+                out.use(lanes, 8)
 
         self._pieces(shared, row, multiply)
-        single.use(out, 32)
+        out.use(single, 32)
         with out.registers(1) as (number,):
             out.emit(rvv.first_integer(number, self._total))
             out.emit(rvv.store_word(number, 0, self._scratch))

@@ -10,14 +10,13 @@ from dataclasses import replace
 
 from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.epilogue import one_row
-from bmc.kernels.epilogue.constants import Constants, hoisted
+from bmc.kernels.epilogue.constants import hoisted
 from bmc.kernels.problem.elementwise import Elementwise
 from bmc.kernels.problem.product import RESULT, has_only_halves, strided
 from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.tree import loops, rvv
-from bmc.kernels.tree.assembly import Assembly, Kernel
-from bmc.kernels.tree.lanes import Lanes, transfer
-from bmc.kernels.tree.vectors import REGISTERS
+from bmc.kernels.tree.assembly import Assembly, Constants, Kernel
+from bmc.kernels.tree.vectors import REGISTERS, Lanes
 from bmc.kernels.unsupported import Unsupported
 
 _FLOATS = 31
@@ -129,7 +128,7 @@ class _Writer:
     def _use(self, lanes: Lanes) -> None:
         """Emits the vsetvli."""
         self._out.set(lanes.length, lanes.count)
-        lanes.use(self._out, self._bits)
+        self._out.use(lanes, self._bits)
 
     def _repeat(self, emit_lanes: Callable[[], None]) -> None:
         """Emits the outer loops."""
@@ -151,5 +150,5 @@ class _Writer:
         group = self._out.vectors.take(self._lmul, lowest=True)
         for store, operand in ((False, number), (True, RESULT)):
             address = self._operand_address(operand)
-            transfer(self._out, store, self._bits, group, operand, address, lanes)
+            self._out.transfer(store, self._bits, group, operand, address, lanes)
         self._out.vectors.give(group)

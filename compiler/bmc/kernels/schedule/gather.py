@@ -9,7 +9,7 @@ from bmc.kernels.problem.grid import BITS, factors
 from bmc.kernels.problem.product import Loop
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
-from bmc.kernels.tree.lanes import Lanes
+from bmc.kernels.tree.vectors import Lanes
 
 # Groups of registers that write() uses as temporaries.
 TEMPORARIES = 3

@@ -12,7 +12,7 @@ from bmc.kernels.problem.grid import as_one
 from bmc.kernels.problem.product import Loop
 from bmc.kernels.schedule import gather
 from bmc.kernels.tree.assembly import Assembly
-from bmc.kernels.tree.lanes import Lanes
+from bmc.kernels.tree.vectors import Lanes
 from bmc.kernels.unsupported import Unsupported
 
 _GRID = (Loop(5, (0, 0, 48, 700, 0, 4)), Loop(3, (0, 0, 16, 0, 80, 4)), Loop(4, (0, 0, 4, 8, 4, 4)))
@@ -33,7 +33,7 @@ class PlacesTest(unittest.TestCase):
                 out.set(length, count)
                 out.set(first, start)
                 lanes = Lanes(count, 4, length)
-                lanes.use(out, 32)
+                out.use(lanes, 32)
                 gather.write(out, _GRID, {operand: out.vectors.take(4)}, lanes, first)
                 out.emit(f"vse32.v v28, ({address})")
             # Lanes are divided by 12 and by 4.

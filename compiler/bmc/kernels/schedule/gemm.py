@@ -12,11 +12,11 @@ from contextlib import suppress
 from dataclasses import replace
 
 from bmc.kernels.dtypes import WIDTHS
-from bmc.kernels.epilogue.constants import Constants, hoisted
+from bmc.kernels.epilogue.constants import hoisted
 from bmc.kernels.epilogue.rows import emit
-from bmc.kernels.padding.borders import Borders, OutOfBounds
+from bmc.kernels.padding.borders import Borders
 from bmc.kernels.padding.masks import Masks
-from bmc.kernels.problem.product import LANES, RESULT, A, B, Loop, Product
+from bmc.kernels.problem.product import LANES, RESULT, A, B, Loop, OutOfBounds, Product
 from bmc.kernels.schedule.accumulate import Accumulate
 from bmc.kernels.schedule.choice import DEFAULT, Choice
 from bmc.kernels.schedule.k_blocks import KBlocks, k_blocked
@@ -25,9 +25,9 @@ from bmc.kernels.schedule.row_block import PanelContext
 from bmc.kernels.schedule.spill import Spill
 from bmc.kernels.schedule.widen import TooLarge, Widened
 from bmc.kernels.tree import loops, rvv
-from bmc.kernels.tree.assembly import Assembly, Kernel, TooManyRegisters
-from bmc.kernels.tree.lanes import Lanes
+from bmc.kernels.tree.assembly import Assembly, Constants, Kernel, TooManyRegisters
 from bmc.kernels.tree.loops import Pointers
+from bmc.kernels.tree.vectors import Lanes
 from bmc.kernels.unsupported import Unsupported
 
 # Float registers for scalars of `a` and constants of the epilogue; the epilogue needs the last one as a temporary.
@@ -318,7 +318,7 @@ class _Gemm:
         """Emits one group of rows: all K blocks, whose accumulators are spilled, then the epilogue."""
         out = self._out
         outer = self._row_loops[-k_blocks.group : -1]
-        context.lanes.use(out, context.lanes.bits)
+        out.use(context.lanes, context.lanes.bits)
         self._spill.fill(context.lanes, self._spilled_rows)
 
         def k_block() -> None:
@@ -346,7 +346,7 @@ class _Gemm:
         lmul = context.lanes.lmul
         accumulators = [out.vectors.take(lmul) for _ in range(rows)][::-1]
         bits = context.lanes.bits
-        context.lanes.use(out, bits)
+        out.use(context.lanes, bits)
         block = context.block(accumulators, out_of_bounds)
         if self._k_blocks is not None:
             self._spill.load(block)
@@ -354,11 +354,11 @@ class _Gemm:
             self._spill.start(accumulators)
         masked = "mu" if self._masks else "ma"
         if self._masks or self._product.scheme.widens:
-            context.lanes.use(out, 16 if self._product.scheme.widens else bits, masked)
+            out.use(context.lanes, 16 if self._product.scheme.widens else bits, masked)
         self._accumulate.write(block, self._bases[A], context.b)
         out.add(self._bases[A], rows * self._inner_rows.strides[A])
         if self._masks or self._product.scheme.widens:
-            context.lanes.use(out, bits)
+            out.use(context.lanes, bits)
         if context.epilogue_lmul:
             self._spill.store(block)
             out.vectors.give(*accumulators)

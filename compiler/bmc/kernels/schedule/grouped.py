@@ -13,14 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bmc.dtype import F16_FACTOR, F16_MASK, F16_SHIFT
-from bmc.kernels.epilogue.constants import Constants, bits_of, hoisted, set_float
+from bmc.kernels.epilogue.constants import hoisted
 from bmc.kernels.epilogue.rows import emit
 from bmc.kernels.problem.product import A, B, Node, Product
 from bmc.kernels.schedule.grouped_rows import divided, split
 from bmc.kernels.tree import loops, rvv
-from bmc.kernels.tree.assembly import Assembly, Kernel
-from bmc.kernels.tree.lanes import Lanes
-from bmc.kernels.tree.vectors import part
+from bmc.kernels.tree.assembly import Assembly, Constants, Kernel
+from bmc.kernels.tree.vectors import Lanes, part
 from bmc.kernels.unsupported import Unsupported
 
 _LMULS = (1, 2, 4, 8)
@@ -138,7 +137,7 @@ class _Grouped:
 
             def groups(count: int) -> None:
                 out.set(length, count)
-                Lanes(count, lmul, length).use(out, _BITS)
+                out.use(Lanes(count, lmul, length), _BITS)
                 out.emit(rvv.zeros(total))
                 out.move(address, group)
                 for _ in range(self._codes.extent):
@@ -165,7 +164,7 @@ class _Grouped:
         with out.registers(1) as (length,), out.registers(int(self._needs_sums)) as sums:
             out.set(length, width)
             lanes = Lanes(width, lmul, length, self._product.strided)
-            lanes.use(out, _BITS)
+            out.use(lanes, _BITS)
             for each in sums:
                 out.move(each, self._scratch)
             loops.repeat(out, pointers, [self._rows], lambda: self._row(lanes, mask, "".join(sums)))
@@ -250,8 +249,8 @@ class _Grouped:
                 out.emit(rvv.extend(4, wide[0], narrow))
             else:
                 out.emit(rvv.extend_unsigned(4, wide[0], narrow))
-                out.emit(rvv.binary_immediate("vsrl", wide[1], wide[0], bits))
-                out.emit(rvv.binary_immediate("vand", wide[0], wide[0], 2**bits - 1))
+                out.emit(rvv.binary("vsrl", wide[1], wide[0], bits))
+                out.emit(rvv.binary("vand", wide[0], wide[0], 2**bits - 1))
             for factor, group in zip(factors, wide, strict=True):
                 out.emit(rvv.float_of_integers(group, group))
                 out.emit(rvv.multiply_add("vfmacc", products, factor, group))
@@ -279,7 +278,7 @@ class _Grouped:
         narrow = part(to, lmul // 2) if lmul >= 2 else out.vectors.take(1)
         out.emit(rvv.transfer(False, 16, narrow, address))
         out.emit(rvv.extend(2, to, narrow))
-        out.emit(rvv.binary_immediate("vsll", to, to, F16_SHIFT))
+        out.emit(rvv.binary("vsll", to, to, F16_SHIFT))
         out.emit(rvv.binary("vand", to, to, mask))
         out.emit(rvv.binary("vfmul", to, to, self._rebias))
         if lmul < 2:
@@ -287,4 +286,4 @@ class _Grouped:
 
 
 def _set_number(out: Assembly, register: str, value: float) -> None:
-    set_float(out, register, "f32", bits_of(Node("constant", "f32", value=value)))
+    out.set_float(register, "f32", Node("constant", "f32", value=value).bits)

@@ -23,9 +23,8 @@ from bmc.kernels.schedule.grouped_rows import (
 )
 from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Kernel
-from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.tree import fits
-from bmc.kernels.tree.vectors import REGISTERS, part
+from bmc.kernels.tree.vectors import REGISTERS, Lanes, part
 from bmc.kernels.unsupported import Unsupported
 
 # Bytes of a group at most, as above.
@@ -97,7 +96,7 @@ class _Bytes(GroupedRows):
 
             def groups(count: int) -> None:
                 out.set(length, count)
-                Lanes(count, lmul, length).use(out, BITS)
+                out.use(Lanes(count, lmul, length), BITS)
                 out.emit(rvv.zeros(total))
                 out.move(address, group)
                 for _ in range(self.codes.extent):
@@ -163,7 +162,7 @@ class _Bytes(GroupedRows):
         turns = 2 if lmul * rows + 4 * narrow <= REGISTERS else 1
         codes = [(out.vectors.take(narrow), out.vectors.take(narrow)) for _ in range(turns)]
         lanes = Lanes(panel.width, lmul, panel.length, bits=16)
-        lanes.use(out, 16)
+        out.use(lanes, 16)
         with out.registers(rows) as addresses, out.registers(3) as (b, one, other):
             out.move(b, panel.b)
             for row, (address, group) in enumerate(zip(addresses, groups, strict=True)):
@@ -171,20 +170,20 @@ class _Bytes(GroupedRows):
                 out.add(address, self.rows.strides[A] if row else 0)
                 self._load_start(one, row)
                 out.emit(rvv.splat(group, one))
-            lanes.use(out, 8)
+            out.use(lanes, 8)
             for index in range(inner.extent):
                 low, high = codes[index % turns]
                 out.emit(rvv.transfer(False, 8, low, b))
                 out.add(b, inner.strides[B], panel.constants)
-                out.emit(rvv.binary_immediate("vsrl", high, low, 4))
-                out.emit(rvv.binary_immediate("vand", low, low, 15))
+                out.emit(rvv.binary("vsrl", high, low, 4))
+                out.emit(rvv.binary("vand", low, low, 15))
                 for address, group in zip(addresses, groups, strict=True):
                     place = index * inner.strides[A]
                     out.load(one, place, address, 8)
                     out.load(other, place + self.codes.strides[A], address, 8)
                     out.emit(rvv.multiply_add("vwmacc", group, one, low))
                     out.emit(rvv.multiply_add("vwmacc", group, other, high))
-        lanes.use(out, 16)
+        out.use(lanes, 16)
         with out.registers(1) as (to,):
             out.move(to, sums)
             for group in groups:

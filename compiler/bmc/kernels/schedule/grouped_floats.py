@@ -16,9 +16,8 @@ from bmc.kernels.schedule.grouped_rows import (
 )
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Kernel
-from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.tree import fits
-from bmc.kernels.tree.vectors import REGISTERS, part
+from bmc.kernels.tree.vectors import REGISTERS, Lanes, part
 from bmc.kernels.unsupported import Unsupported
 
 # Steps of the sum that are written one after the other.
@@ -92,8 +91,8 @@ class _Floats(GroupedRows):
                     out.emit(rvv.extend(4, wide[0], narrow))
                 else:
                     out.emit(rvv.extend_unsigned(4, wide[0], narrow))
-                    out.emit(rvv.binary_immediate("vsrl", wide[1], wide[0], packing.bits))
-                    out.emit(rvv.binary_immediate("vand", wide[0], wide[0], 2**packing.bits - 1))
+                    out.emit(rvv.binary("vsrl", wide[1], wide[0], packing.bits))
+                    out.emit(rvv.binary("vand", wide[0], wide[0], 2**packing.bits - 1))
                 for group, address in zip(wide, addresses, strict=True):
                     out.emit(rvv.float_of_integers(group, group))
                     out.emit(rvv.multiply_add("vfmadd", group, scale, added))
@@ -154,7 +153,7 @@ class _Floats(GroupedRows):
         """Sets the lanes of the panel, which one group of registers holds."""
         self.out.set(panel.length, panel.width)
         lanes = Lanes(panel.width, self._lmul, panel.length)
-        lanes.use(self.out, BITS)
+        self.out.use(lanes, BITS)
         return lanes
 
     def _repeat(self, extent: int, body: Callable[[], None]) -> None:

@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from bmc.dtype import F16_FACTOR, F16_MASK, F16_SHIFT
-from bmc.kernels.epilogue.constants import bits_of, hoisted, set_float
+from bmc.kernels.epilogue.constants import hoisted
 from bmc.kernels.problem.product import RESULT, A, B, Loop, Node, Product
 from bmc.kernels.schedule.spill import Spill
 from bmc.kernels.tree import loops, rvv
 from bmc.kernels.tree.assembly import Assembly, Kernel
-from bmc.kernels.tree.lanes import Lanes
 from bmc.kernels.tree.tree import fits
-from bmc.kernels.tree.vectors import part
+from bmc.kernels.tree.vectors import Lanes, part
 from bmc.kernels.unsupported import Unsupported
 
 LMULS = (8, 4, 2, 1)
@@ -146,7 +145,7 @@ class GroupedRows(abc.ABC):
             count = min(most, panel.width - first)
             self.out.set(panel.length, count)
             lanes = Lanes(count, self.fitting(count), panel.length)
-            lanes.use(self.out, BITS)
+            self.out.use(lanes, BITS)
             yield lanes, first
             first += count
 
@@ -160,14 +159,14 @@ class GroupedRows(abc.ABC):
         narrow = part(to, lmul // 2) if lmul >= 2 else out.vectors.take(1)
         out.emit(rvv.transfer(False, 16, narrow, address))
         out.emit(rvv.extend(2, to, narrow))
-        out.emit(rvv.binary_immediate("vsll", to, to, F16_SHIFT))
+        out.emit(rvv.binary("vsll", to, to, F16_SHIFT))
         out.emit(rvv.binary("vand", to, to, self.mask))
         out.emit(rvv.binary("vfmul", to, to, self.rebias))
         if lmul < 2:
             out.vectors.give(narrow)
 
     def set_number(self, register: str, value: float) -> None:
-        set_float(self.out, register, "f32", bits_of(Node("constant", "f32", value=value)))
+        self.out.set_float(register, "f32", Node("constant", "f32", value=value).bits)
 
     @property
     def row_operands(self) -> list[int]:

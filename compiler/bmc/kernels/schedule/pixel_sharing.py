@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from bmc.kernels.padding.borders import OutOfBounds
-from bmc.kernels.problem.product import A, Loop
+from bmc.kernels.problem.product import A, Loop, OutOfBounds
 
 
 def cost(

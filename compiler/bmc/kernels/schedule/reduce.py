@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from bmc.kernels.epilogue import one_row
-from bmc.kernels.epilogue.constants import Constants, hoisted
+from bmc.kernels.epilogue.constants import hoisted
 from bmc.kernels.problem.product import LANES, RESULT, Loop, Node, strided
 from bmc.kernels.problem.reduction import Reduction
 from bmc.kernels.schedule import dot, gather
 from bmc.kernels.tree import loops, rvv
-from bmc.kernels.tree.assembly import Assembly, Kernel
-from bmc.kernels.tree.lanes import Lanes
-from bmc.kernels.tree.vectors import REGISTERS
+from bmc.kernels.tree.assembly import Assembly, Constants, Kernel
+from bmc.kernels.tree.vectors import REGISTERS, Lanes
 from bmc.kernels.unsupported import Unsupported
 
 _FLOATS = 31
@@ -88,7 +87,7 @@ class _Writer:
             def emit_piece(count: int) -> None:
                 out.set(length, count)
                 shape = Lanes(count, lmul, length, gaps, self._offsets)
-                shape.use(out, 32)
+                out.use(shape, 32)
                 if first:
                     gather.write(out, self._reduction.grid, self._offsets, shape, first[0])
                     out.add(first[0], count)

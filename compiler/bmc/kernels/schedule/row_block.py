@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bmc.kernels.padding.borders import OutOfBounds
-from bmc.kernels.problem.product import LARGEST_WINDOW
-from bmc.kernels.tree.lanes import Lanes
+from bmc.kernels.problem.product import LARGEST_WINDOW, OutOfBounds
+from bmc.kernels.tree.vectors import Lanes
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,15 @@ from dataclasses import dataclass, replace
 
 from bmc.kernels.dtypes import TYPES, WIDTHS
 from bmc.kernels.epilogue import one_row
-from bmc.kernels.epilogue.constants import Constants, hoisted
+from bmc.kernels.epilogue.constants import hoisted
 from bmc.kernels.epilogue.rows import emit
 from bmc.kernels.problem.product import RESULT, A, B, Edge, Loop, Product
 from bmc.kernels.schedule.columns import load_number
 from bmc.kernels.schedule.sliding_lines import Lines, Panel
 from bmc.kernels.tree import loops, rvv
-from bmc.kernels.tree.assembly import Assembly, Kernel
-from bmc.kernels.tree.lanes import Lanes
+from bmc.kernels.tree.assembly import Assembly, Constants, Kernel
 from bmc.kernels.tree.tree import fits
-from bmc.kernels.tree.vectors import REGISTERS
+from bmc.kernels.tree.vectors import REGISTERS, Lanes
 from bmc.kernels.unsupported import Unsupported
 
 _LMULS = (1, 2, 4, 8)
@@ -273,10 +272,10 @@ class _Sliding:
         out, product, lanes = self._out, self._product, panel.lanes
         accumulators = [out.vectors.take(lanes.lmul) for _ in range(blocks.rows)][::-1]
         groups = self._lines.take(out.vectors, lanes.lmul)
-        lanes.use(out, lanes.bits)
+        out.use(lanes, lanes.bits)
         self._start(accumulators)
         if not product.scheme.is_float:
-            lanes.use(out, 16)
+            out.use(lanes, 16)
         with out.registers(1) as (line,):
             out.move(line, self._bases[B])
             current = 0
@@ -294,7 +293,7 @@ class _Sliding:
                     current = number
                     self._lines.multiply_line(out, line, readers, panel, groups)
         if not product.scheme.is_float:
-            lanes.use(out, lanes.bits)
+            out.use(lanes, lanes.bits)
         numbers = range(RESULT, len(self._bases))
         steps = {n: self._y.strides[n] for n in numbers if self._y.strides[n]}
         out.vectors.give(*filter(None, (groups.slid, groups.phases, groups.sources)))

@@ -9,8 +9,7 @@ from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.problem.product import B, Edge, Product
 from bmc.kernels.tree import rvv
 from bmc.kernels.tree.assembly import Assembly
-from bmc.kernels.tree.lanes import Lanes
-from bmc.kernels.tree.vectors import Vectors, part
+from bmc.kernels.tree.vectors import Lanes, Vectors, part
 from bmc.kernels.unsupported import Unsupported
 
 
@@ -128,12 +127,12 @@ class Lines:
         has_segments = self._stride > 1
         to = groups.sources or groups.phases
         if has_segments and not is_float:  # May be slower if SEW is not the width of the elements.
-            lanes.use(out, 8)
+            out.use(lanes, 8)
         out.emit(rvv.load_segments(self._stride, bits, to, line))
         if is_float:
             return
         if has_segments:
-            lanes.use(out, 16)
+            out.use(lanes, 16)
         for phase in range(self._stride):
             narrow = part(to, phase * self.narrow(lanes.lmul))
             out.emit(rvv.extend(2, self._phase(groups, lanes.lmul, phase), narrow))

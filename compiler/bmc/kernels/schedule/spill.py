@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bmc.kernels.epilogue.constants import Constants
-from bmc.kernels.epilogue.rows import emit
+from bmc.kernels.epilogue import one_row
 from bmc.kernels.problem.product import RESULT, Loop, Product
 from bmc.kernels.schedule.row_block import Block
 from bmc.kernels.tree import rvv
-from bmc.kernels.tree.assembly import Assembly
-from bmc.kernels.tree.lanes import Lanes
+from bmc.kernels.tree.assembly import Assembly, Constants
+from bmc.kernels.tree.vectors import Lanes
 
 
 @dataclass(frozen=True)
@@ -118,10 +117,10 @@ class Spill:
             out.set(length, count)
             bits = self.product.scheme.bits
             lanes = Lanes(count, lmul, length, self.product.strided, bits=bits)
-            lanes.use(out, bits)
+            out.use(lanes, bits)
             out.emit(rvv.transfer(False, bits, group, self.address))
             out.add(self.address, count * self.width)
             operands, nodes = self.bases.__getitem__, self.product.epilogue
-            emit(out, nodes, [group], operands, lanes, self.constants, {})
+            one_row.emit(out, nodes, group, operands, lanes, self.constants)
         for number in range(RESULT, len(self.bases)):
             out.add(self.bases[number], count * self.product.lanes.strides[number])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from bmc.kernels.tree import rvv, tree
 from bmc.kernels.tree.tree import Add, Node, Repeat, Skippable, Within
-from bmc.kernels.tree.vectors import Vectors
+from bmc.kernels.tree.vectors import Lanes, Vectors
 from bmc.kernels.unsupported import Unsupported
 
 # Allocatable integer registers, in order: all but ra, those that the psABI reserves, and the frame pointer s0.
@@ -17,6 +17,9 @@ _MOST_ARGUMENTS = 16
 # Caller-saved float registers come first: each callee-saved one costs two instructions to save and restore it.
 _FLOATS = [*range(8), *range(10, 18), *range(28, 32)]
 _SAVED_FLOATS = [8, 9, *range(18, 28)]
+
+# Scalar register of each constant, by its dtype and bits.
+Constants = dict[tuple[str, int], str]
 
 
 class TooManyRegisters(Unsupported):
@@ -160,12 +163,53 @@ class Assembly:
     def set(self, register: str, value: int) -> None:
         self.emit(rvv.load_immediate(register, value))
 
+    def set_float(self, register: str, dtype: str, bits: int) -> None:
+        """Emits the float with the bits `bits` into a float register."""
+        with self.registers(1) as (integer,):
+            self.set(integer, bits)
+            self.emit(rvv.float_of_bits(dtype, register, integer))
+
     def move(self, to: str, source: str) -> None:
         self.emit(rvv.move(to, source))
 
     def load(self, register: str, offset: int, address: str, bits: int) -> None:
         """Emits the load of a signed integer of 8, 16 or 32 bits."""
         self.emit(rvv.load_integer(bits, register, offset, address))
+
+    def use(self, lanes: Lanes, bits: int, mask: str = "ma") -> None:
+        """Emits the vsetvli for elements of `bits` bits, 8 to 32, with mask policy `mask`, "ma" or "mu"."""
+        numerator = lanes.lmul * bits
+        whole = numerator >= lanes.bits
+        group = f"m{numerator // lanes.bits}" if whole else f"mf{lanes.bits // numerator}"
+        self.emit(rvv.set_lanes(lanes.length, bits, group, mask))
+
+    def transfer(
+        self, store: bool, bits: int, group: str, operand: int, address: str, lanes: Lanes
+    ) -> None:
+        """Emits the load or store of a group: contiguous, strided or gathered, as `lanes` says.
+
+        Args:
+          store: whether to store.
+          bits: bits of an element.
+          group: the group of registers.
+          operand: number of the operand.
+          address: integer register with the address of the first lane.
+          lanes: shape of the group.
+        """
+        if operand in lanes.offsets:
+            self.emit(rvv.transfer_indexed(store, bits, group, address, lanes.offsets[operand]))
+        elif operand in lanes.strided:
+            with self.registers(1) as (stride,):
+                self.set(stride, lanes.strided[operand])
+                self.emit(rvv.transfer_strided(store, bits, group, address, stride))
+        else:
+            self.emit(rvv.transfer(store, bits, group, address))
+
+    def extend(self, lanes: Lanes, dtype: str, to: str, source: str) -> None:
+        """Emits the widening of floats of 16 bits, whose type is `dtype`, to f32."""
+        self.use(lanes, 16)
+        self.emit(rvv.extend_float(dtype, to, source))
+        self.use(lanes, 32)
 
     def add(self, register: str, value: int, constants: Mapping[int, str] = {}) -> None:
         """Emits the addition of `value`; arguments as in tree.Add.

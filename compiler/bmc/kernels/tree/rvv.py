@@ -40,6 +40,11 @@ def _mask(masked: bool) -> str:
     return ", v0.t" if masked else ""
 
 
+def _kind(source: str | int) -> str:
+    """Returns the letter of a source in a mnemonic: immediate, or vector, float or integer register."""
+    return "i" if isinstance(source, int) else source[0] if source[0] in "vf" else "x"
+
+
 # Integers.
 
 
@@ -235,26 +240,22 @@ def lane_numbers(to: str) -> str:
     return f"vid.v {to}"
 
 
-def binary(mnemonic: str, to: str, one: str, other: str) -> str:
-    """An instruction with two sources; `other` may be a vector, float or integer register."""
-    kind = {"v": "v", "f": "f"}.get(other[0], "x")
-    return f"{mnemonic}.v{kind} {to}, {one}, {other}"
+def binary(mnemonic: str, to: str, one: str, other: str | int) -> str:
+    """An instruction with two sources; `other` may be a vector, float or integer register.
 
-
-def binary_immediate(mnemonic: str, to: str, one: str, value: int) -> str:
-    """`value` is a 5-bit integer, signed or unsigned as the instruction defines."""
-    return f"{mnemonic}.vi {to}, {one}, {value}"
+    An integer has 5 bits, signed or unsigned as the instruction defines.
+    """
+    return f"{mnemonic}.v{_kind(other)} {to}, {one}, {other}"
 
 
 def multiply_add(mnemonic: str, to: str, factor: str, other: str) -> str:
     """Accumulates the product of a vector, float or integer register and a vector."""
-    kind = {"v": "v", "f": "f"}.get(factor[0], "x")
-    return f"{mnemonic}.v{kind} {to}, {factor}, {other}"
+    return f"{mnemonic}.v{_kind(factor)} {to}, {factor}, {other}"
 
 
 def clip(to: str, source: str, shift: int | str) -> str:
     """Shifts right, rounds, and saturates to half the width."""
-    return f"vnclip.w{'i' if isinstance(shift, int) else 'x'} {to}, {source}, {shift}"
+    return f"vnclip.w{_kind(shift)} {to}, {source}, {shift}"
 
 
 def choose(to: str, otherwise: str, chosen: str) -> str:

@@ -1,6 +1,9 @@
-"""Gives groups of vector registers."""
+"""Gives groups of vector registers; and the shape of a group."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from bmc.kernels.unsupported import Unsupported
 
@@ -78,3 +81,24 @@ class Vectors:
 def part(group: str, offset: int) -> str:
     """Returns the register that is `offset` registers behind the first one of a group."""
     return f"v{int(group[1:]) + offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The shape of vector register groups.
+
+    Attributes:
+      count: lanes in use.
+      lmul: registers of a group.
+      length: integer register that holds `count`.
+      strided: bytes between neighboring lanes, for each operand or result whose lanes are strided.
+      offsets: group with the lanes' byte offsets, for each 32-bit operand whose lanes are gathered.
+      bits: bits of an element in the epilogue.
+    """
+
+    count: int
+    lmul: int
+    length: str
+    strided: Mapping[int, int] = field(default_factory=dict)
+    offsets: Mapping[int, str] = field(default_factory=dict)
+    bits: int = 32
