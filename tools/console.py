@@ -6,9 +6,7 @@ import sys
 
 from rich.console import Console
 
-# Programs that do not use tools/cli.py yet complain by themselves.
 from tools.cli import WIDTH
-from tools.cli import complain as complain
 
 # Output to a file or a pipe has no width, so no line is folded.
 _NO_END = 1000

@@ -28,9 +28,8 @@ import world_page
 
 from bmc.report import Model
 from tools import cli
-from tools.report import image_report, size
+from tools.report import size
 from tools.report.files import load
-from tools.run import result
 from tools.run.kit import Kit
 
 _KIT = Path("models/world/spike.json")
@@ -176,7 +175,7 @@ def measure(arguments: list[str], kit: Kit, work: Path, *, is_run: bool = True) 
     try:
         outcome = kit.run(kit.link(compiled), environment, deadline=_DEADLINE_SECONDS)
         run = size.run_summary(outcome)
-    except (RuntimeError, image_report.SizeError, result.RecordError) as error:
+    except (RuntimeError, cli.UserError) as error:
         return {"date": date, "fails": " ".join(str(error).split())}
     measured = {"instructions": run.instructions, "max_abs": run.models[0].max_abs}
     return found | measured

@@ -9,15 +9,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from tools.cli import UserError
 from tools.report.report import Image
 
 SLACK_PERCENT = 2.0
 # What a new line holds.
 _USUAL = ("instructions", "arena_bytes", "flash_bytes", "kernel_bytes")
-
-
-class BaselineError(Exception):
-    """The file itself is wrong; the message is one sentence for the user."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +40,7 @@ def measured(report: Image) -> dict[str, int]:
 
 
 def read(text: str) -> dict[str, Line]:
-    """Returns the lines of a baseline by image; raises BaselineError for a line that is none."""
+    """Returns the lines of a baseline by image; raises UserError for a line that is none."""
     found: dict[str, Line] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -51,9 +48,9 @@ def read(text: str) -> dict[str, Line]:
         image, *fields = line.split()
         pairs = dict(field.partition("=")[::2] for field in fields)
         if image in found:
-            raise BaselineError(f"line {number} is the second one for {image}: remove one")
+            raise UserError(f"line {number} is the second one for {image}: remove one")
         if "vlen" not in pairs or not all(value.isdigit() for value in pairs.values()):
-            raise BaselineError(f"line {number} is not `image vlen=N name=N ...`: {line.strip()}")
+            raise UserError(f"line {number} is not `image vlen=N name=N ...`: {line.strip()}")
         numbers = {name: int(value) for name, value in pairs.items()}
         found[image] = Line(numbers.pop("vlen"), numbers)
     return found
@@ -62,10 +59,10 @@ def read(text: str) -> dict[str, Line]:
 def check(lines: Mapping[str, Line], image: str, report: Image) -> list[str]:
     """Returns one sentence for every number that is not what the baseline says.
 
-    Raises BaselineError if the image has no line, or one that names something that is not measured.
+    Raises UserError if the image has no line, or one that names something that is not measured.
     """
     if image not in lines:
-        raise BaselineError(f"there is no line for {image}")
+        raise UserError(f"there is no line for {image}")
     line, now = lines[image], measured(report)
     if line.vlen != report.recorded.vlen:
         return [f"{image} ran at VLEN {report.recorded.vlen}, the baseline is for {line.vlen}"]
@@ -73,7 +70,7 @@ def check(lines: Mapping[str, Line], image: str, report: Image) -> list[str]:
     for name, before in line.numbers.items():
         if name not in now:
             known = ", ".join(sorted(now))
-            raise BaselineError(f"the line for {image} has `{name}`, which is not one of {known}")
+            raise UserError(f"the line for {image} has `{name}`, which is not one of {known}")
         change = 100 * (now[name] - before) / max(before, 1)
         if abs(change) > SLACK_PERCENT:
             verdict = "worse" if change > 0 else "better"
@@ -94,7 +91,7 @@ def renew(text: str, reports: Mapping[str, Image]) -> str:
         now = measured(report)
         unknown = [name for name in names if name not in now]
         if unknown:
-            raise BaselineError(f"the line for {image} has `{unknown[0]}`, which is not measured")
+            raise UserError(f"the line for {image} has `{unknown[0]}`, which is not measured")
         lines[image] = Line(report.recorded.vlen, {name: now[name] for name in names})
     comments = [line for line in text.splitlines() if line.startswith("#")]
     return "\n".join([*comments, *(_text(image, lines[image]) for image in sorted(lines))]) + "\n"

@@ -7,6 +7,7 @@ from typing import Any
 
 from blank import blank
 
+from tools.cli import UserError
 from tools.report import baseline
 from tools.report.report import Flash, Image, Ram, Run
 
@@ -40,16 +41,16 @@ class BaselineTest(unittest.TestCase):
         self.assertEqual(problem, "m ran at VLEN 128, the baseline is for 256")
 
     def test_a_file_that_says_nothing_about_the_image(self) -> None:
-        with self.assertRaisesRegex(baseline.BaselineError, "no line for n"):
+        with self.assertRaisesRegex(UserError, "no line for n"):
             baseline.check(baseline.read(self.TEXT), "n", self.report())
         for line, message in (
             ("m arena_bytes=1", "line 1 is not"),
             ("m vlen=256 arena_bytes=few", "line 1 is not"),
             ("m vlen=256\nm vlen=256", "line 2 is the second one for m"),
         ):
-            with self.assertRaisesRegex(baseline.BaselineError, message):
+            with self.assertRaisesRegex(UserError, message):
                 baseline.read(line)
-        with self.assertRaisesRegex(baseline.BaselineError, "`arena_bites`"):
+        with self.assertRaisesRegex(UserError, "`arena_bites`"):
             baseline.check(baseline.read("m vlen=256 arena_bites=1"), "m", self.report())
 
     def test_renewed(self) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+from tools import cli
 from tools.run import judge, result
 
 _HEADER = (
@@ -39,10 +39,8 @@ def row(model: str, isa: str, where: str, outcome: result.Outcome) -> str:
     return f"| {' | '.join([*cells, cycles, ratio])} |"
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="gates", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("gates", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument(
         "--run",
         dest="runs",
@@ -52,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
         metavar=("MODEL", "ISA", "WHERE", "RECORD"),
         help=argparse.SUPPRESS,
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(args)
     print(*_HEADER, sep="\n")
     for model, isa, where, record in options.runs:
         print(row(model, isa, where, judge.load(Path(record))))

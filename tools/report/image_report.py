@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from bmc.report import Model
+from tools.cli import UserError
 from tools.report import link_map
 from tools.report.report import Flash, Image, Memory, Ram
 
 _RAM_SECTIONS = {".bm.arena": "arena", ".bm.stack": "stack", ".bss": "bss", ".data": "data"}
-
-
-class SizeError(Exception):
-    """One sentence for the user."""
 
 
 def build(map_lines: list[str], board: dict[str, Any], models: Sequence[Model]) -> Image:
@@ -60,7 +57,7 @@ def _use(region: dict[str, Any], pieces: list[link_map.Piece]) -> Memory:
 
 
 def check_room(board: dict[str, Any], models: Sequence[Model]) -> None:
-    """Raises SizeError if the models' own parts already exceed a memory of the board.
+    """Raises UserError if the models' own parts already exceed a memory of the board.
 
     Run before linking, because the linker can only name the last section. The first memory in
     board.json holds the image, and the last one holds data that is written; they may be the same.
@@ -90,7 +87,7 @@ def check_room(board: dict[str, Any], models: Sequence[Model]) -> None:
             f"{name} {size:,}" for name, size in sorted(parts.items(), key=lambda p: -p[1])[:3]
         )
         names = " with ".join(model.name for model in models)
-        raise SizeError(
+        raise UserError(
             f"{names} does not fit into the {memory['name']} of {board['name']}: at least "
             f"{need:,} bytes needed, {room:,} available; largest parts in bytes: {largest}. Use a "
             "board with more memory, fewer or smaller models or fewer cases"
@@ -98,7 +95,7 @@ def check_room(board: dict[str, Any], models: Sequence[Model]) -> None:
 
 
 def check_ram(image: Image, ram: int) -> None:
-    """Raises SizeError if an image takes more RAM than so many bytes: all that it declares, and its whole stack."""
+    """Raises UserError if an image takes more RAM than so many bytes: all that it declares, and its whole stack."""
     excess = image.ram_bytes.total - ram
     if excess <= 0:
         return
@@ -111,7 +108,7 @@ def check_ram(image: Image, ram: int) -> None:
         if left > 0
         else f"even without {largest.name} it takes more: use a board with a smaller stack, or less of your own data"
     )
-    raise SizeError(
+    raise UserError(
         f"the image for {image.board} takes {image.ram_bytes.total:,} bytes of RAM, {excess:,} more than its ram ="
         f" {ram}: {listed}; {hint}"
     )

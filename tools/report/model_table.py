@@ -7,13 +7,12 @@ example:
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from itertools import zip_longest
 from pathlib import Path
 
-from tools import console
+from tools import cli
 from tools.report import baseline
 from tools.report.files import load
 from tools.report.report import Image, Inference
@@ -28,10 +27,6 @@ _HEADER = (
     "| Instructions | per MAC | Against the framework |",
     "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
 )
-
-
-class TableError(Exception):
-    """One sentence for the user."""
 
 
 def row(report: Image) -> str:
@@ -76,12 +71,12 @@ def update(document: str, rows: list[str], order: list[str]) -> str:
     models are removed.
 
     Raises:
-      TableError: there is no place for a table.
+      UserError: there is no place for a table.
     """
     before, begin, rest = document.partition(BEGIN)
     old, end, after = rest.partition(END)
     if not begin or not end:
-        raise TableError(f"the document has no line '{BEGIN}' with '{END}' after it")
+        raise cli.UserError(f"the document has no line '{BEGIN}' with '{END}' after it")
     kept = {_key(line): line for line in old.splitlines() if line.startswith("| `")}
     merged = sorted((kept | {_key(line): line for line in rows}).items())
     lines = [line for model in order for (name, _), line in merged if name == f"`{model}`"]
@@ -89,7 +84,7 @@ def update(document: str, rows: list[str], order: list[str]) -> str:
 
 
 def check(document: str, rows: list[str], order: list[str]) -> None:
-    """Raises TableError unless `document` has these rows, and its models are in this order.
+    """Raises UserError unless `document` has these rows, and its models are in this order.
 
     Numbers may differ by a hundredth, and errors by their own size: weights that are trained during an
     import depend on the framework's build.
@@ -98,7 +93,7 @@ def check(document: str, rows: list[str], order: list[str]) -> None:
     wanted = update(document, rows, order).splitlines()
     stale = [new for old, new in zip(shown, wanted, strict=False) if not _alike(old, new)]
     if stale or len(shown) != len(wanted):
-        raise TableError(
+        raise cli.UserError(
             "these rows do not match the measurements; `tools/bazel run //models:table -- --update`"
             " writes them (large_table for large models):\n" + "\n".join(stale)
         )
@@ -122,10 +117,8 @@ def _key(line: str) -> tuple[str, str]:
     return model, element
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="table", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("table", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("reports", type=Path, nargs="+", help=argparse.SUPPRESS)
     parser.add_argument("--order", nargs="+", required=True, help=argparse.SUPPRESS)
     what = parser.add_mutually_exclusive_group()
@@ -134,15 +127,11 @@ def main(args: list[str]) -> int:
     options = parser.parse_args(args)
     rows = [row(load(path, Image)) for path in options.reports]
     print(table(rows))
-    try:
-        if options.update:
-            readme = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"]) / "README.md"
-            readme.write_text(update(readme.read_text(), rows, options.order))
-        elif options.check:
-            check(options.check.read_text(), rows, options.order)
-    except TableError as error:
-        console.complain("table", error)
-        return 1
+    if options.update:
+        readme = cli.workspace() / "README.md"
+        readme.write_text(update(readme.read_text(), rows, options.order))
+    elif options.check:
+        check(options.check.read_text(), rows, options.order)
     return 0
 
 

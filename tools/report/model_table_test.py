@@ -7,6 +7,7 @@ import unittest
 from blank import blank
 
 from bmc.report import Arena, Entry, Model
+from tools.cli import UserError
 from tools.report import model_table, size
 from tools.report.report import Flash, Image, Ram
 from tools.run import result
@@ -89,17 +90,17 @@ class DocumentTest(unittest.TestCase):
 
     def test_a_row_that_is_not_what_is_measured_is_named(self) -> None:
         model_table.check(self.document(self.NEW, self.OTHER), [self.NEW], ["net"])
-        with self.assertRaisesRegex(model_table.TableError, r":\n\| `net` \| a \| f32 \| 2 \|$"):
+        with self.assertRaisesRegex(UserError, r":\n\| `net` \| a \| f32 \| 2 \|$"):
             model_table.check(self.document(self.OLD, self.OTHER), [self.NEW], ["net"])
         trained = "| `net` | a | f32 | 1,000 | 0.11 | error 1.2e-07 |"
         again = "| `net` | a | f32 | 1,009 | 0.12 | error 1.8e-07 |"
         model_table.check(self.document(trained), [again], ["net"])
         for other in (again.replace("1,009", "1,011"), again.replace("error 1.8e-07", "bit-exact")):
-            with self.assertRaises(model_table.TableError):
+            with self.assertRaises(UserError):
                 model_table.check(self.document(trained), [other], ["net"])
 
     def test_no_place(self) -> None:
-        with self.assertRaisesRegex(model_table.TableError, "no line"):
+        with self.assertRaisesRegex(UserError, "no line"):
             model_table.update("a README", [self.NEW], ["net"])
 
 

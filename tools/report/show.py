@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bmc.report import Model
-from tools import console
+from tools import cli, console
 from tools.report import harts_table, libraries
 from tools.report.files import load
 from tools.report.report import Image, Inference, Run
@@ -140,14 +140,13 @@ def _show_inference(model: Model, measured: Inference, run: Run, out: Console) -
         out.print(*libraries.summary(measured, run.clocks), sep="\n")
 
 
-def main(args: list[str]) -> None:
-    parser = argparse.ArgumentParser(
-        prog="show", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("show", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("report", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(args)
     show(load(options.report, Image), console.standard_output())
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

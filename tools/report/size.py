@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bmc.report import Code, Model
+from tools import cli
 from tools.actions.persistent_worker import persistent_worker
 from tools.report import baseline, harts, image_report
 from tools.report.files import load, save
@@ -35,8 +36,7 @@ def with_run(
       cycles_of: the hardware whose cycles the run counted; empty for none.
 
     Raises:
-      SizeError: a run did not pass, or they cannot be compared.
-      RecordError: a record is not as it should be.
+      UserError: a run did not pass, or they cannot be compared.
     """
     run = run_summary(outcome, clocks, cycles_of)
     if plain:
@@ -52,7 +52,7 @@ def with_run(
 
 
 def run_summary(outcome: result.Outcome, clocks: tuple[str, ...] = (), cycles_of: str = "") -> Run:
-    """Returns what a profile run measured; raises SizeError if it did not pass, or RecordError."""
+    """Returns what a profile run measured; raises UserError if it did not pass, or a record is not as it should be."""
     models = _models(outcome, has_cycles=bool(cycles_of))
     return Run(
         boot=_only(outcome.records("BOOT"), "BOOT").fields,
@@ -68,7 +68,7 @@ def _models(outcome: result.Outcome, *, has_cycles: bool = False) -> list[Infere
     """Returns what one inference of each model took."""
     verdict = result.judge(outcome)
     if not verdict.ok:
-        raise image_report.SizeError(f"the profile run failed: {verdict.sentence}")
+        raise cli.UserError(f"the profile run failed: {verdict.sentence}")
     models = [
         model_summary(name, records, has_cycles=has_cycles)
         for name, records in outcome.models().items()
@@ -141,10 +141,10 @@ def _accuracy(record: result.Record) -> Accuracy:
 
 
 def _plain(measured: Inference, without: Inference) -> Plain:
-    """Returns what a model took without kernel libraries; raises SizeError if that has other commands."""
+    """Returns what a model took without kernel libraries; raises UserError if that has other commands."""
     times, others = ({r.index: r.times for r in run.commands} for run in (measured, without))
     if times != others:
-        raise image_report.SizeError(
+        raise cli.UserError(
             f"{measured.name} has other commands without kernel libraries: its runs cannot be compared"
         )
     counted = (Counted(row.index, row.instructions, row.times) for row in without.commands)
@@ -157,8 +157,8 @@ def _only(records: list[result.Record], kind: str) -> result.Record:
     return records[0]
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="size", description=__doc__)
+@cli.program("size", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     room = commands.add_parser("room", help="fail if the models cannot fit on the board")
     report = commands.add_parser("report", help="write the report of a linked image")
@@ -185,11 +185,7 @@ def main(args: list[str]) -> int:
     for command in (report, merge):
         command.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(args)
-    try:
-        return _run(options)
-    except (image_report.SizeError, baseline.BaselineError, result.RecordError) as error:
-        print(f"size: {error}", file=sys.stderr)
-        return 1
+    return _run(options)
 
 
 def _room(options: argparse.Namespace) -> int:
@@ -200,7 +196,7 @@ def _room(options: argparse.Namespace) -> int:
         return 0
     try:
         image_report.check_room(_board(options), models)
-    except image_report.SizeError as error:
+    except cli.UserError as error:
         print(error)
         return 0 if options.expect in str(error) else 1
     print("fits")

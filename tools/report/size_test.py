@@ -15,6 +15,7 @@ from blank import blank
 from rich.console import Console
 
 from bmc.report import Arena, Call, Command, Dispatch, Flash, Int8, Model
+from tools.cli import UserError
 from tools.report import image_report, link_map, show, size
 from tools.report.files import save
 from tools.report.report import Image, Ran
@@ -111,14 +112,14 @@ class ReportTest(unittest.TestCase):
             total - 0x300: "even without m it takes more",
         }.items():
             said = f"takes {total:,} bytes of RAM, {total - ram:,} more than its ram = {ram}: stack 16,384, arena 512, "
-            with self.assertRaisesRegex(image_report.SizeError, f"{said}.*; {hint}"):
+            with self.assertRaisesRegex(UserError, f"{said}.*; {hint}"):
                 image_report.check_ram(report(), ram)
 
     def test_room(self) -> None:
         image_report.check_room(BOARD, [MODEL])
         large = in_flash(MODEL, weights_bytes=0x20000)
         with self.assertRaisesRegex(
-            image_report.SizeError,
+            UserError,
             r"m does not fit into the ram of spike_rv64: at least 133,888 bytes needed, 65,536 available; "
             r"largest parts in bytes: weights 131,072, kernels 2,048, arena 512",
         ):
@@ -128,12 +129,12 @@ class ReportTest(unittest.TestCase):
         flash = {"length": "0x1000", "name": "flash", "origin": "0x20000000"}
         board = {**BOARD, "memory": [flash, *BOARD["memory"]]}
         image_report.check_room(board, [MODEL])
-        with self.assertRaisesRegex(image_report.SizeError, "into the ram of .* arena 131,072"):
+        with self.assertRaisesRegex(UserError, "into the ram of .* arena 131,072"):
             image_report.check_room(board, [with_arena(MODEL, 0x20000)])
-        with self.assertRaisesRegex(image_report.SizeError, "into the ram of .* state 131,072"):
+        with self.assertRaisesRegex(UserError, "into the ram of .* state 131,072"):
             image_report.check_room(board, [replace(MODEL, state_bytes=0x20000)])
         kernels = in_flash(MODEL, kernels_bytes=0x1000)
-        with self.assertRaisesRegex(image_report.SizeError, "into the flash of .* kernels 4,096"):
+        with self.assertRaisesRegex(UserError, "into the flash of .* kernels 4,096"):
             image_report.check_room(board, [kernels])
 
     def test_room_in_memories_of_their_own(self) -> None:
@@ -156,7 +157,7 @@ class ReportTest(unittest.TestCase):
             ("flash", in_flash(model, kernels_bytes=0x10001)),
         ):
             with self.assertRaisesRegex(
-                image_report.SizeError, f"does not fit into the {name} of placed: at least"
+                UserError, f"does not fit into the {name} of placed: at least"
             ):
                 image_report.check_room(board, [larger])
 
@@ -165,12 +166,12 @@ class ReportTest(unittest.TestCase):
         light = with_arena(in_flash(MODEL, kernels_bytes=0, weights_bytes=0), 0xF000)
         image_report.check_room(BOARD, [light, with_arena(light, 0x8000)])
         # But two states, and two sets of kernels.
-        with self.assertRaisesRegex(image_report.SizeError, "state 65,536"):
+        with self.assertRaisesRegex(UserError, "state 65,536"):
             image_report.check_room(BOARD, [replace(light, state_bytes=0x8000)] * 2)
         heavy = replace(in_flash(MODEL, kernels_bytes=0x9000), name="n")
         image_report.check_room(BOARD, [MODEL, heavy])
         with self.assertRaisesRegex(
-            image_report.SizeError, r"n with n does not fit into the ram .* kernels 73,728, "
+            UserError, r"n with n does not fit into the ram .* kernels 73,728, "
         ):
             image_report.check_room(BOARD, [heavy, heavy])
 
@@ -285,7 +286,7 @@ class RunTest(unittest.TestCase):
         other = tuple(line.replace("index=1", "index=2") for line in self.LINES)
         on, off = (result.Outcome(lines, 0) for lines in (self.LINES, other))
         report = self.measured("called")
-        with self.assertRaisesRegex(image_report.SizeError, "n has other commands without"):
+        with self.assertRaisesRegex(UserError, "n has other commands without"):
             size.with_run(report, on, off)
         same = size.with_run(report, on, on)
         self.assertEqual(_without(same)[1], 52)
@@ -333,7 +334,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual(out.getvalue().count("z"), 2 * len(kernel))
 
     def test_a_run_that_failed_is_no_measurement(self) -> None:
-        with self.assertRaisesRegex(image_report.SizeError, "the profile run failed"):
+        with self.assertRaisesRegex(UserError, "the profile run failed"):
             size.run_summary(result.Outcome(self.LINES[:-1], 0))
 
     def test_a_run_that_lost_a_record_or_a_field_is_no_measurement(self) -> None:

@@ -25,7 +25,7 @@ from bmc.errors import BmcError
 from tools.cli import UserError
 from tools.flash import board, image, litex_serial, monitor, sfl, shell, uboot, ymodem
 from tools.flash.tests import fake
-from tools.report import image_report, link_map, size
+from tools.report import link_map, size
 from tools.run import judge, result
 from tools.run.decode_status import decode
 from tools.run.fake_clock import FakeClock
@@ -115,9 +115,7 @@ def of(kernels_elf: bytes) -> dict[str, Property]:
     """Returns the properties by name; `kernels_elf` is a model's kernels for the host."""
     return {
         "console": Property(_console(), _read_console, (result.RecordError,)),
-        "profile": Property(
-            _console(), _read_profile, (result.RecordError, image_report.SizeError)
-        ),
+        "profile": Property(_console(), _read_profile, (UserError,)),
         "monitor": Property(_said("\r\n".join(_CONSOLE).encode()), _follow),
         "image": Property(damaged(_image()), _in_file(image.read), (UserError,)),
         "board": Property(
@@ -129,7 +127,7 @@ def of(kernels_elf: bytes) -> dict[str, Property]:
         "ymodem": Property(_said(b"CC\x06\x06C\x06"), _send, (UserError,)),
         "litex": Property(_said(_LITEX), _talk_to_litex, (UserError,)),
         "sfl": Property(_said(b"sL5DdSMmkekro\nKKCK"), _send_frames, (UserError,)),
-        "status": Property(_status_text(), _decode, (decode.DecodeError,)),
+        "status": Property(_status_text(), _decode, (UserError,)),
         "map": Property(_lines(_MAP), link_map.parse),
         "kernels": Property(
             damaged(kernels_elf), lambda data: kernels.load(data, target.find(_ISA)), (BmcError,)

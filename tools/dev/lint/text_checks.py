@@ -43,6 +43,12 @@ _BANNED: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
         "only bmc's command line prints: cli.py, command.py and frontends/importing.py",
     ),
     (
+        # The compiler and the runtime do not know tools/.
+        re.compile(r"^(?!compiler/|runtime_bm/).*\.py$"),
+        re.compile(r"\bArgumentParser\("),
+        "a program gets its parser, and what it does with a user's mistake, from tools/cli.py",
+    ),
+    (
         re.compile(r"_test\.py$"),
         # Python's own os._exit and PyTorch's aten._ops are public all the same.
         re.compile(r"(?<!\bself)(?<!\bos)(?<!\baten)\._[A-Za-z]|\bpatch\.object\(\w+, \"_"),

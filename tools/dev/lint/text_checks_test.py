@@ -18,6 +18,7 @@ class TextChecksTest(unittest.TestCase):
             "compiler/bmc/rewrites/x.py": "import subprocess",
             "compiler/bmc/rewrites/y.py": "print(1)",
             # Escaped, because this file is checked too.
+            "tools/x.py": "parser = argparse.ArgumentParser\x28description=__doc__)",
             "tools/x_test.py": _STARTS + "module.\x5fname()",
             "tools/y_test.py": _STARTS + 'mock.patch.object(module, "\x5fname")',
             "tools/z_test.py": "class ZTest(unittest.TestCase): ...",
@@ -34,6 +35,8 @@ class TextChecksTest(unittest.TestCase):
             "compiler/bmc/iree/tool.py": "import subprocess",
             "compiler/bmc/iree/x_test.py": _STARTS + "import subprocess",
             "compiler/bmc/cli.py": "print(1)",
+            "compiler/bmc/arguments.py": "argparse.ArgumentParser\x28)",
+            "tools/x.py": "def main(parser: cli.Parser, args: list[str]) -> int: ...",
             "runtime_bm/base/x.h": "#include <stdint.h>\n#include <limits.h>",
             "tools/x_test.py": _STARTS + "self._name, os._exit(1)",
             "README.md": "x\n" * 1000,

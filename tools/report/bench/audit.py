@@ -6,13 +6,13 @@ known ones, and otherwise the build says so.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import subprocess
 import sys
 from pathlib import Path
 
 from bmc.report import Code, Dispatch, Model
+from tools import cli
 from tools.actions.persistent_worker import persistent_worker
 from tools.report.bench import code
 from tools.report.files import load, save
@@ -21,10 +21,6 @@ from tools.report.files import load, save
 _FEW_MACS = 1000
 # The known ones: `model isa op: reason`, a line each.
 _COMMENT = "#"
-
-
-class AuditError(Exception):
-    """One sentence for the user."""
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -37,14 +33,14 @@ class Known:
 
 
 def known(text: str) -> dict[Known, str]:
-    """Returns the reasons in a list of known kernels; raises AuditError for a line that is none."""
+    """Returns the reasons in a list of known kernels; raises UserError for a line that is none."""
     found = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith(_COMMENT):
             continue
         head, colon, reason = line.partition(":")
         if not colon or not reason.strip() or len(head.split()) != 3:
-            raise AuditError(f"line {number} is not `model isa op: reason`: {line.strip()}")
+            raise cli.UserError(f"line {number} is not `model isa op: reason`: {line.strip()}")
         found[Known(*head.split())] = reason.strip()
     return found
 
@@ -117,8 +113,8 @@ def check(report: Model, kernels: dict[str, Code], listed: dict[Known, str]) -> 
     return problems
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="audit", description=__doc__)
+@cli.program("audit", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--model", required=True, help="label of the model")
     parser.add_argument("--report", type=Path, required=True)
     parser.add_argument("--elf", type=Path, required=True)
@@ -134,9 +130,8 @@ def main(args: list[str]) -> int:
         kernels = facts(report, text.splitlines())
     try:
         listed = known(options.known.read_text()) if options.known else {}
-    except AuditError as error:
-        print(f"{options.known}: {error}", file=sys.stderr)
-        return 1
+    except cli.UserError as error:
+        raise cli.UserError(f"{options.known}: {error}") from None
     problems = check(report, kernels, listed) if kernels else []
     kind = "error" if options.known else "warning"
     for problem in problems:

@@ -9,6 +9,7 @@ from typing import Any
 from blank import blank
 
 from bmc.report import Call, Command, Dispatch, Model
+from tools.cli import UserError
 from tools.report.bench import audit
 from tools.report.bench.code_test import COPY, FLOAT, VECTOR
 
@@ -83,7 +84,7 @@ class AuditTest(unittest.TestCase):
 
     def test_a_line_needs_a_reason(self) -> None:
         for line in (f"net {ISA} conv", f"net {ISA} conv:", "conv: slow"):
-            with self.assertRaisesRegex(audit.AuditError, "line 1 is not"):
+            with self.assertRaisesRegex(UserError, "line 1 is not"):
                 audit.known(line)
 
 

@@ -10,15 +10,13 @@ examples:
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from bmc import records
-from tools import console
+from tools import cli, console
 from tools.report import baseline
 from tools.report.bench import builds, cores, gates, mca, page, several
 from tools.report.bench.core_cycles import ModelCycles
@@ -28,10 +26,8 @@ from tools.report.report import Image
 _BASELINE = Path("models/baseline.txt")
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("bench", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument(
         "models", nargs="*", help="labels of images or short names; default: all that are small"
     )
@@ -58,39 +54,35 @@ def main(args: list[str]) -> int:
         "--baseline", type=Path, default=_BASELINE, help="file in the workspace to renew"
     )
     options = parser.parse_args(args)
-    try:
-        if options.update:
-            return _update(options.baseline, options.models)
-        if options.harts:
-            return _show_harts(options.models, _numbers(parser, "--harts", options.harts))
-        if options.gates:
-            return _show_gates(options.models)
-        if options.cores:
-            return _show_cores(options.models, options.core, options.json)
-        vlens = _numbers(parser, "--vlen", options.vlen)
-        return _show(options.models, vlens, _llvm_name(options.core), options.json)
-    except (builds.BuildError, baseline.BaselineError) as error:
-        console.complain("bench", error)
-    return 1
+    if options.update:
+        return _update(options.baseline, options.models)
+    if options.harts:
+        return _show_harts(options.models, _numbers(parser, "--harts", options.harts))
+    if options.gates:
+        return _show_gates(options.models)
+    if options.cores:
+        return _show_cores(options.models, options.core, options.json)
+    vlens = _numbers(parser, "--vlen", options.vlen)
+    return _show(options.models, vlens, _llvm_name(options.core), options.json)
 
 
-def _numbers(parser: argparse.ArgumentParser, option: str, text: str) -> list[int]:
+def _numbers(parser: cli.Parser, option: str, text: str) -> list[int]:
     if not all(part.isdecimal() for part in text.split(",")):
         parser.error(f"{option} {text} is no list of numbers")
     return [int(part) for part in text.split(",")]
 
 
 def _llvm_name(core: str | None) -> str:
-    """Returns what llvm-mca calls a core; raises BuildError if it has no model of it."""
+    """Returns what llvm-mca calls a core; raises UserError if it has no model of it."""
     if core is None:
         return mca.DEFAULT
     if core in mca.NAMES:
         return mca.NAMES[core]
     for name, known in mca.NAMES.items():
         if core == known:
-            console.complain("bench", f"{core} is called {name} here, as in `bmc compile --core`")
+            cli.complain("bench", f"{core} is called {name} here, as in `bmc compile --core`")
             return known
-    raise builds.BuildError(
+    raise cli.UserError(
         f"llvm-mca has no model of a core '{core}'; it has {', '.join(mca.NAMES)}, and --cores all of bmc's"
     )
 
@@ -101,7 +93,7 @@ def _show_cores(names: list[str], core: str | None, out: Path | None) -> int:
     models = [model for image in found.values() for model in image]
     known = {each.core for model in models for each in model.cores}
     if core and core not in known:
-        raise builds.BuildError(f"there is no core '{core}'; there are {', '.join(sorted(known))}")
+        raise cli.UserError(f"there is no core '{core}'; there are {', '.join(sorted(known))}")
     console.standard_output().print(*cores.tables(models, {core} if core else ()), sep="\n")
     _write(models, out)
     return 0
@@ -109,8 +101,7 @@ def _show_cores(names: list[str], core: str | None, out: Path | None) -> int:
 
 def _write(models: Sequence[ModelCycles | Model], out: Path | None) -> None:
     if out:
-        folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
-        (folder / out).write_text(json.dumps(records.encode(models), indent=1) + "\n")
+        cli.user_path(out).write_text(json.dumps(records.encode(models), indent=1) + "\n")
 
 
 def _show_harts(names: list[str], counts: list[int]) -> int:
@@ -147,7 +138,7 @@ def _update(file: Path, names: list[str]) -> int:
     """Writes what images take into the baseline: those named by label, or all that wildcards test."""
     images = names or builds.held()
     reports = builds.results([f"{image}.report" for image in images], Image)
-    path = builds.workspace() / file
+    path = cli.workspace() / file
     before = path.read_text() if path.is_file() else ""
     measured = {label.rpartition(":")[2].removesuffix(".report"): r for label, r in reports.items()}
     after = baseline.renew(before, measured)

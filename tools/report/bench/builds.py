@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from tools.cli import UserError, workspace
 from tools.report.bench import mca
 from tools.report.files import load
 
@@ -26,15 +26,6 @@ _SUFFIX = "_rv64"
 _IN_FLASH = ".in_flash.report"
 
 
-class BuildError(Exception):
-    """One sentence for the user."""
-
-
-def workspace() -> Path:
-    """Returns the folder of the workspace that `bazel run` was called in."""
-    return Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", "."))
-
-
 def benches(names: Sequence[str], vlens: Sequence[int], core: str = mca.DEFAULT) -> list[str]:
     """Returns the labels of the measurements of some models.
 
@@ -45,7 +36,7 @@ def benches(names: Sequence[str], vlens: Sequence[int], core: str = mca.DEFAULT)
       core: whose cycles are modeled.
 
     Raises:
-      BuildError: there is no such model, core, or VLEN.
+      UserError: there is no such model, core, or VLEN.
     """
     every = 'kind("bm_bench rule", //...)'
     labels = query(every if names else every + ' except attr("tags", "large", //...)')
@@ -53,13 +44,13 @@ def benches(names: Sequence[str], vlens: Sequence[int], core: str = mca.DEFAULT)
     matches = [match for match in every_core if (match["core"] or mca.DEFAULT) == core]
     if every_core and not matches:
         some = ", ".join(sorted({match["core"] or mca.DEFAULT for match in every_core}))
-        raise BuildError(f"there is no model of a core '{core}'; there are {some}")
+        raise UserError(f"there is no model of a core '{core}'; there are {some}")
     known = [match for match in matches if int(match["vlen"]) in vlens]
     has = sorted({int(match["vlen"]) for match in matches})
     missing = [vlen for vlen in vlens if vlen not in has]
     if missing and matches:
         some = ", ".join(map(str, has))
-        raise BuildError(
+        raise UserError(
             f"no model has kernels for VLEN {missing[0]} and a core '{core}': use {some}"
         )
     if not names:
@@ -73,7 +64,7 @@ def benches(names: Sequence[str], vlens: Sequence[int], core: str = mca.DEFAULT)
         ]
         if not found:
             some = ", ".join(sorted({m["name"].removesuffix(_SUFFIX) for m in known}))
-            raise BuildError(f"there is no model '{name}'; there are {some}")
+            raise UserError(f"there is no model '{name}'; there are {some}")
         chosen += sorted(found)
     return chosen
 
@@ -97,7 +88,7 @@ def on_harts(names: Sequence[str], counts: Sequence[int]) -> list[dict[int, str]
     """Returns the labels of the reports of some images, by the number of harts, which 1 is always among.
 
     Raises:
-      BuildError: there is no such model, or it has no images for so many harts.
+      UserError: there is no such model, or it has no images for so many harts.
     """
     images = [_BENCH.sub(r"\g<image>", label) for label in benches(names, [_VLEN])]
     known = query("filter('harts[0-9]+.report$', //...)")
@@ -112,7 +103,7 @@ def on_harts(names: Sequence[str], counts: Sequence[int]) -> list[dict[int, str]
                     if each.startswith(f"{image}.harts")
                 ]
                 some = ", ".join(["1", *sorted(each.removesuffix(".report") for each in has)])
-                raise BuildError(f"{image} has no image for {count} harts; it has them for {some}")
+                raise UserError(f"{image} has no image for {count} harts; it has them for {some}")
         found.append({1: f"{image}.report", **reports})
     return found
 
@@ -121,7 +112,7 @@ def in_gates(names: Sequence[str]) -> list[tuple[str, str]]:
     """Returns the labels of the reports of models on CPU designs in gates: with a fast ROM, and with flash.
 
     Raises:
-      BuildError: there is no such model.
+      UserError: there is no such model.
     """
     found: dict[str, list[tuple[str, str]]] = {}
     for label in query("filter('[.]in_flash[.]report$', kind('bm_report rule', //...))"):
@@ -131,7 +122,7 @@ def in_gates(names: Sequence[str]) -> list[tuple[str, str]]:
     for name in names:
         if name not in found:
             some = ", ".join(sorted(found))
-            raise BuildError(f"there is no model '{name}' in gates; there are {some}")
+            raise UserError(f"there is no model '{name}' in gates; there are {some}")
     return [pair for name in names or sorted(found) for pair in found[name]]
 
 
@@ -145,10 +136,10 @@ def results(targets: Sequence[str], kind: type[T]) -> dict[str, T]:
     """Builds targets with one JSON file each; returns the files' records, of type `kind`, by label.
 
     Raises:
-      BuildError: one of them does not build, or is another name of a target.
+      UserError: one of them does not build, or is another name of a target.
     """
     if _bazel("build", "--", *targets, capture=False).returncode:
-        raise BuildError("not everything could be measured: see above")
+        raise UserError("not everything could be measured: see above")
     expression = r'"%s %s" % (target.label, target.files.to_list()[0].path)'
     # Tools of a target may need another one that is built for this machine.
     wanted = f"config(set({' '.join(targets)}), target)"
@@ -159,7 +150,7 @@ def results(targets: Sequence[str], kind: type[T]) -> dict[str, T]:
         label, _, path = line.partition(" ")
         found[label.removeprefix("@@").removeprefix("@")] = load(root / path, kind)
     if aliases := [target for target in targets if target not in found]:
-        raise BuildError(f"{aliases[0]} is another name of a target: use the target's own label")
+        raise UserError(f"{aliases[0]} is another name of a target: use the target's own label")
     return {target: found[target] for target in targets}
 
 

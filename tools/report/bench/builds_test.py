@@ -10,6 +10,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from tools.cli import UserError
 from tools.report.bench import builds
 
 LABELS = [
@@ -41,11 +42,9 @@ class BenchesTest(unittest.TestCase):
         self.assertEqual(len(benches(vlens=(128, 256))), len(LABELS))
 
     def test_names_that_mean_nothing(self) -> None:
-        with self.assertRaisesRegex(
-            builds.BuildError, "no model 'nest'; there are mlp, mlp_int8, net"
-        ):
+        with self.assertRaisesRegex(UserError, "no model 'nest'; there are mlp, mlp_int8, net"):
             benches("nest")
-        with self.assertRaisesRegex(builds.BuildError, "no model has kernels for VLEN 512"):
+        with self.assertRaisesRegex(UserError, "no model has kernels for VLEN 512"):
             benches(vlens=(256, 512))
 
     def test_another_core(self) -> None:
@@ -55,12 +54,10 @@ class BenchesTest(unittest.TestCase):
 
     def test_cores_and_their_vlens_that_there_are(self) -> None:
         with self.assertRaisesRegex(
-            builds.BuildError, "no model of a core 'x61'; there are sifive-x280, spacemit-x60$"
+            UserError, "no model of a core 'x61'; there are sifive-x280, spacemit-x60$"
         ):
             benches("net", core="x61")
-        with self.assertRaisesRegex(
-            builds.BuildError, "VLEN 128 and a core 'spacemit-x60': use 256$"
-        ):
+        with self.assertRaisesRegex(UserError, "VLEN 128 and a core 'spacemit-x60': use 256$"):
             benches(vlens=(256, 128), core="spacemit-x60")
 
     def test_images_on_cores(self) -> None:
@@ -77,7 +74,7 @@ class BenchesTest(unittest.TestCase):
         with mock.patch.object(builds, "query", query):
             self.assertEqual(builds.on_cores(["net"]), ["//models/net:net.cores"])
             self.assertEqual(builds.on_cores([]), [f"{large}.cores", "//models/mlp:mlp_rv64.cores"])
-            with self.assertRaisesRegex(builds.BuildError, "no model 'nest'"):
+            with self.assertRaisesRegex(UserError, "no model 'nest'"):
                 builds.on_cores(["nest"])
 
     def test_images_for_several_harts(self) -> None:
@@ -90,7 +87,7 @@ class BenchesTest(unittest.TestCase):
             (found,) = builds.on_harts(["mlp"], [1, 4])
             self.assertEqual(found, {1: "//models/mlp:mlp_rv64.report", 4: reports[1]})
             with self.assertRaisesRegex(
-                builds.BuildError, "mlp_rv64 has no image for 3 harts; it has them for 1, 2, 4$"
+                UserError, "mlp_rv64 has no image for 3 harts; it has them for 1, 2, 4$"
             ):
                 builds.on_harts(["mlp"], [2, 3])
 
@@ -116,7 +113,7 @@ class ResultsTest(unittest.TestCase):
 
     def test_another_name_of_a_target_is_a_sentence(self) -> None:
         with self.assertRaisesRegex(
-            builds.BuildError,
+            UserError,
             "^//models:mlp_rv64.report is another name of a target: use the target's own label$",
         ):
             self.results("//models:mlp_rv64.report")

@@ -7,7 +7,6 @@ bits by default are so for each core.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from bmc.host.program import Dispatch
 from bmc.kernels.problem.product import Product
 from bmc.kernels.schedule import fastest
 from bmc.kernels.tree.assembly import Kernel
+from tools import cli
 from tools.report.bench.core_cycles import ModelCycles, OnCore
 
 # The one that decides if no core is named: it is no core.
@@ -106,8 +106,8 @@ def _compiled(facts: Mapping[str, Any], isa: str) -> Compiled:
     return Compiled(hart.vlen_bits, tuple(own), runs.total())
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="by_core", description=__doc__)
+@cli.program("by_core", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--models", type=Path, required=True, help="what bm_cores recorded")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(args)
@@ -120,8 +120,7 @@ def main(args: list[str]) -> int:
             compiled = [_compiled(facts, isa) for isa in isas]
             found.append(modeled(facts["name"], {each.vlen: each for each in compiled}))
         except BmcError as error:
-            print(f"by_core: {facts['name']}: {error}", file=sys.stderr)
-            return 1
+            raise cli.UserError(f"{facts['name']}: {error}") from None
     options.out.write_text(json.dumps(records.encode(found), indent=1) + "\n", encoding="utf-8")
     return 0
 

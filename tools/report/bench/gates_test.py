@@ -10,6 +10,7 @@ from blank import blank
 from rich.console import Console
 
 from bmc.report import Command, Dispatch, Model
+from tools.cli import UserError
 from tools.report.bench import builds, gates
 from tools.report.report import Image, Inference, Ran, Run
 
@@ -53,7 +54,7 @@ class GatesTest(unittest.TestCase):
             self.assertEqual(builds.in_gates(["mlp"]), pairs)
             self.assertEqual(builds.in_gates([]), pairs)
             with self.assertRaisesRegex(
-                builds.BuildError, "^there is no model 'ml' in gates; there are mlp$"
+                UserError, "^there is no model 'ml' in gates; there are mlp$"
             ):
                 builds.in_gates(["ml"])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -12,7 +11,8 @@ from pathlib import Path
 
 from bmc import records
 from bmc.report import Model
-from tools.report import image_report, size
+from tools import cli
+from tools.report import size
 from tools.report.bench import bound, code, mca, measured
 from tools.report.files import load
 from tools.report.report import Image, Inference
@@ -169,8 +169,8 @@ def _setting(kernel: code.Kernel, loop: code.Loop) -> str:
     return before
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="measure", description=__doc__)
+@cli.program("measure", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--report", type=Path, required=True)
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--disassembly", type=Path, required=True)
@@ -178,16 +178,12 @@ def main(args: list[str]) -> int:
     parser.add_argument("--core", required=True)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(args)
-    try:
-        found = image(
-            load(options.report, Image).models,
-            judge.load(options.run),
-            options.disassembly.read_text().splitlines(),
-            mca.Core(options.mca, options.core),
-        )
-    except (image_report.SizeError, result.RecordError) as error:
-        print(f"measure: {error}", file=sys.stderr)
-        return 1
+    found = image(
+        load(options.report, Image).models,
+        judge.load(options.run),
+        options.disassembly.read_text().splitlines(),
+        mca.Core(options.mca, options.core),
+    )
     options.out.write_text(json.dumps(records.encode(found), indent=1) + "\n")
     return 0
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.table import Table
 
 from bmc.report import Model
-from tools import console
+from tools import cli, console
 from tools.report.files import load
 from tools.report.rows import rows
 from tools.report.table import table as aligned
@@ -51,22 +51,15 @@ def _cells(plain: int, library: int) -> list[str]:
     return [f"{plain:,}", f"{library:,}", f"{plain / library:.2f}" if library else "-"]
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("compare", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("report", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("run", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(args)
     report = load(options.report, Model)
     outcome = judge.load(options.run)
-    try:
-        shown = table(report, outcome)
-    except result.RecordError as error:
-        console.complain("compare", error)
-        return 1
     out = console.standard_output()
-    out.print(shown)
+    out.print(table(report, outcome))
     verdict = result.judge(outcome)
     out.print(f"\n{verdict.sentence}")
     return 0 if verdict.ok else 1

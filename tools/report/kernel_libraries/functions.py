@@ -5,12 +5,12 @@ The linker would say which symbol is missing, but not who wants it.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from pathlib import Path
 
 from bmc.report import Model
+from tools import cli
 from tools.actions.persistent_worker import persistent_worker
 from tools.report.files import load
 
@@ -48,8 +48,8 @@ def _defined(nm: str, archives: list[Path]) -> set[str]:
     return {line for line in text.splitlines() if line.isidentifier()}
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="functions", description=__doc__)
+@cli.program("functions", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--model", required=True, help="label of the model")
     parser.add_argument("--report", type=Path, required=True)
     parser.add_argument("--nm", required=True)

@@ -21,7 +21,6 @@ from typing import Any
 from bmc.errors import BmcError
 from tools import cli, console
 from tools.report.files import save
-from tools.report.image_report import SizeError
 from tools.report.memory import frontier
 from tools.report.memory.points import Frontier, Frontiers, Point
 from tools.report.table import table
@@ -66,7 +65,7 @@ def _find(model: dict[str, Any], bench: Bench) -> Frontier:
 
     try:
         return frontier.find(model["c_name"], compiled, say)
-    except (BmcError, SizeError) as error:
+    except (BmcError, cli.UserError) as error:
         raise cli.UserError(f"{model['name']}: {error}") from None
 
 

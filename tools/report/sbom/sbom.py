@@ -6,20 +6,18 @@ example:
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import sys
 from pathlib import Path
 
+from tools import cli
 from tools.report.files import load
 from tools.report.report import Image
 from tools.report.sbom import document, parts
 
 
-def main(args: list[str]) -> None:
-    parser = argparse.ArgumentParser(
-        prog="sbom", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("sbom", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--name", required=True, help="the image's name")
     parser.add_argument("--elf", type=Path, required=True, help="the image")
     parser.add_argument("--map", type=Path, required=True, help="its link map")
@@ -39,7 +37,8 @@ def main(args: list[str]) -> None:
     sha256 = hashlib.sha256(options.elf.read_bytes()).hexdigest()
     whole = document.image(options.name, sha256, report)
     options.out.write_text(document.text(whole, components), encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

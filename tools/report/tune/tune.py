@@ -10,7 +10,6 @@ import argparse
 import hashlib
 import json
 import logging
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -20,17 +19,14 @@ import bmc
 from bmc import artifacts
 from bmc.errors import BmcError
 from bmc.iree.version import installed_version
-from tools import console
-from tools.report.image_report import SizeError
+from tools import cli, console
 from tools.report.tune import page, search, store
 from tools.report.tune.trial import Bench
 from tools.run.kit import Kit
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="tune", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("tune", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--session", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time (2)")
     parser.add_argument(
@@ -52,9 +48,8 @@ def main(args: list[str]) -> int:
                     file=sys.stderr,
                 )
                 return 130
-            except (BmcError, SizeError) as error:
-                console.complain(f"tune: {model['name']}", error)
-                return 1
+            except (BmcError, cli.UserError) as error:
+                raise cli.UserError(f"{model['name']}: {error}") from None
     return 0
 
 
@@ -72,14 +67,14 @@ def _tune(model: dict[str, Any], bench: Bench, options: argparse.Namespace) -> N
     for line in page.lines(found):
         say(line)
     path = options.out or Path(model["tuning"] or f"{model['package']}/{model['name']}.tuning.json")
-    _write(path if options.out else _workspace() / path, bench.isa, found.entries, say)
+    _write(path if options.out else cli.workspace() / path, bench.isa, found.entries, say)
     if found.entries and not model["tuning"]:
         say(f'add tuning = "{path.name}" to its bm_model')
 
 
 def _write(path: Path, isa: str, entries: dict[str, Any], say: Any) -> None:
     """Replaces what a tuning.json has for an instruction set."""
-    path = Path(os.environ.get("BUILD_WORKING_DIRECTORY", ".")) / path
+    path = cli.user_path(path)
     before = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     after = {**before, isa: entries}
     if not entries:
@@ -89,10 +84,6 @@ def _write(path: Path, isa: str, entries: dict[str, Any], say: Any) -> None:
         return
     path.write_text(json.dumps(after, indent=1) + "\n", encoding="utf-8")
     say(f"wrote {len(entries)} entries to {path}")
-
-
-def _workspace() -> Path:
-    return Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", "."))
 
 
 def _compiler() -> str:

@@ -7,13 +7,11 @@ example:
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
-from tools import console
-from tools.cli import UserError
+from tools import cli
 from tools.report import baseline
 from tools.report.report import Image
 from tools.report.view import page, page_data
@@ -56,25 +54,17 @@ def html(reports: list[Image], d3: str) -> str:
     return page.html(data, d3, SCRIPTS)
 
 
-def main(args: list[str]) -> int:
-    """Entry point; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="overview", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("overview", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("reports", type=Path, nargs="+", help=argparse.SUPPRESS)
     parser.add_argument("--d3", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument(
         "--out", type=Path, default=Path("overview.html"), help="the page (%(default)s)"
     )
     options = parser.parse_args(args)
-    # `bazel run` starts programs in another folder than the user's.
-    out = Path(os.environ.get("BUILD_WORKING_DIRECTORY", "")) / options.out
-    try:
-        reports = [page_data.read(path) for path in options.reports]
-        page_data.write(out, html(reports, options.d3.read_text(encoding="utf-8")))
-    except (page_data.ViewError, UserError) as error:
-        console.complain("overview", error)
-        return 1
+    reports = [page_data.read(path) for path in options.reports]
+    text = html(reports, options.d3.read_text(encoding="utf-8"))
+    page_data.write(cli.user_path(options.out), text)
     return 0
 
 

@@ -26,10 +26,6 @@ _COPY = "copy with a layout"
 Json = dict[str, Any]
 
 
-class ViewError(Exception):
-    """One sentence for the user."""
-
-
 def read(path: Path) -> Image:
     """Returns the report in a file; raises UserError unless it is that of an image with a run."""
     data = read_json(path)
@@ -48,11 +44,11 @@ def read(path: Path) -> Image:
 
 
 def write(path: Path, text: str) -> None:
-    """Writes a file and prints its path; raises ViewError."""
+    """Writes a file and prints its path; raises UserError."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise ViewError(f"{path} cannot be written: {error.strerror}") from None
+        raise UserError(f"{path} cannot be written: {error.strerror}") from None
     print(path)
 
 

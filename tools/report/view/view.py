@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 
-from tools import console
-from tools.cli import UserError
+from tools import cli
 from tools.report.view import compare, page, page_data, trace
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="view", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("view", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     # The rule bm_view gives these two.
     parser.add_argument("--report", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--d3", type=Path, required=True, help=argparse.SUPPRESS)
@@ -35,23 +31,17 @@ def main(args: list[str]) -> int:
         "--trace", type=Path, metavar="FILE", help="also write the run as a trace for Perfetto"
     )
     options = parser.parse_args(args)
-    # `bazel run` starts programs in another folder than the user's.
-    here = Path(os.environ.get("BUILD_WORKING_DIRECTORY", ""))
     image = options.report.name.removesuffix(".json").removesuffix(".report")
-    try:
-        data = page_data.build(page_data.read(options.report))
-        if options.against:
-            other = page_data.build(page_data.read(here / options.against))
-            data["against"] = compare.differences(other, data)
-        if options.memory:
-            page_data.add_frontiers(data, here / options.memory)
-        text = page.html(data, options.d3.read_text(encoding="utf-8"))
-        page_data.write(here / (options.out or f"{image}.html"), text)
-        if options.trace:
-            page_data.write(here / options.trace, json.dumps(trace.events(data)) + "\n")
-    except (page_data.ViewError, UserError) as error:
-        console.complain("view", error)
-        return 1
+    data = page_data.build(page_data.read(options.report))
+    if options.against:
+        other = page_data.build(page_data.read(cli.user_path(options.against)))
+        data["against"] = compare.differences(other, data)
+    if options.memory:
+        page_data.add_frontiers(data, cli.user_path(options.memory))
+    text = page.html(data, options.d3.read_text(encoding="utf-8"))
+    page_data.write(cli.user_path(options.out or f"{image}.html"), text)
+    if options.trace:
+        page_data.write(cli.user_path(options.trace), json.dumps(trace.events(data)) + "\n")
     return 0
 
 

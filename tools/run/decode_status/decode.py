@@ -7,20 +7,22 @@ example:
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import re
 import sys
 from pathlib import Path
 
+_ROOT = Path(__file__).resolve().parents[3]
+if not __package__:
+    # A checkout runs this without Bazel.
+    sys.path.append(str(_ROOT))
+
+from tools import cli  # noqa: E402
+
 STATUS_H = "runtime_bm/base/status.h"
 
 _ROW = re.compile(r'\b(CODE|FILE)\((\w+), (\d+),\s*"([^"]*)"\)')
 _WORD = re.compile(r"(?:status=|0x)?([0-9a-fA-F]{8})\b")
-
-
-class DecodeError(Exception):
-    """The word or the sources are not understood; the text is for the user."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,11 +59,11 @@ def find_word(text: str) -> int:
     """Returns the status word in `text`: eight hex digits, alone or in a console record.
 
     Raises:
-      DecodeError: `text` has none.
+      UserError: `text` has none.
     """
     match = _WORD.search(text)
     if not match:
-        raise DecodeError(
+        raise cli.UserError(
             f"{text!r} has no status word: give eight hex digits or a BM1 ERROR record"
         )
     return int(match[1], 16)
@@ -78,11 +80,13 @@ def describe(word: int, root: Path) -> str:
     """Explains `word` for the user; looks up sources under `root`.
 
     Raises:
-      DecodeError: status.h does not exist.
+      UserError: status.h does not exist.
     """
     header = root / STATUS_H
     if not header.is_file():
-        raise DecodeError(f"{header} is missing: run this from a checkout of the runtime's sources")
+        raise cli.UserError(
+            f"{header} is missing: run this from a checkout of the runtime's sources"
+        )
     status = decode(word, read_tables(header.read_text()))
     if word == 0:
         return "0x00000000: success"
@@ -102,18 +106,11 @@ def _statement(lines: list[str]) -> str:
     return " ".join(line.strip() for line in lines[: end + 1])
 
 
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="decode", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@cli.program("decode", __doc__)
+def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("status", nargs="+", help="status word, or a BM1 ERROR record that has one")
     options = parser.parse_args(args)
-    root = Path(__file__).resolve().parents[3]
-    try:
-        print(describe(find_word(" ".join(options.status)), root))
-    except DecodeError as error:
-        print(f"decode: {error}", file=sys.stderr)
-        return 1
+    print(describe(find_word(" ".join(options.status)), _ROOT))
     return 0
 
 

@@ -6,6 +6,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
+from tools.cli import UserError
 from tools.run.decode_status import decode
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -22,7 +23,7 @@ class DecodeTest(unittest.TestCase):
 
     def test_text_without_a_word_is_an_error(self) -> None:
         for text in ("", "123", "BM1 ERROR status= nothing"):
-            with self.assertRaisesRegex(decode.DecodeError, "has no status word"):
+            with self.assertRaisesRegex(UserError, "has no status word"):
                 decode.find_word(text)
 
     def test_a_word_names_code_file_and_line(self) -> None:
@@ -66,7 +67,7 @@ class DecodeTest(unittest.TestCase):
         self.assertEqual(texts.splitlines(), tool)
 
     def test_missing_sources_are_one_sentence(self) -> None:
-        with self.assertRaisesRegex(decode.DecodeError, "status.h is missing: run this from"):
+        with self.assertRaisesRegex(UserError, "status.h is missing: run this from"):
             decode.describe(1, Path("/nowhere"))
 
     def test_every_file_that_raises_is_listed_once_and_exists(self) -> None:
