@@ -10,19 +10,16 @@ import dataclasses
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from bmc.dtype import Array, is_float
 from bmc.report import Dispatch, Model
 from tools.cli import UserError
 from tools.run import process
 from tools.run.debug import session, tolerance
 from tools.run.debug.program import Program
 from tools.run.debug.tolerance import Tolerance
-
-Array = npt.NDArray[Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -156,24 +153,16 @@ def _bits(array: Array) -> Array:
 
 def _differ(got: Array, want: Array, written: Array, close: Tolerance) -> str:
     """Returns how `got` differs from `want` where `written` is true, or "" if it does not."""
-    if want.dtype.kind != "f":
-        differing = (got != want) & written
-        gap = np.abs(got.astype(np.float64) - want.astype(np.float64))
-        allowed = "nothing"
-    else:
-        a, b = got.astype(np.float64), want.astype(np.float64)
-        finite = np.where(np.isfinite(b) & written, b, 0.0)
-        same = (a == b) | (np.isnan(a) & np.isnan(b))
-        with np.errstate(invalid="ignore"):
-            gap = np.abs(a - b)
-            near = np.isfinite(b) & (gap <= close.allowed(finite, True))
-            differing = ~(same | near) & written
-        allowed = f"{close.absolute(finite):.1e} + {close.rtol:.0e} of the value"
-    if not differing.any():
+    got_there, want_there = got[written], want[written]
+    error, beyond = close.judge(got_there, want_there)
+    if not beyond.any():
         return ""
-    place = tuple(int(i) for i in np.argwhere(differing)[0])
+    allowed = "nothing"
+    if is_float(want):
+        allowed = f"{close.absolute(want_there):.1e} + {close.rtol:.0e} of the value"
+    place = tuple(int(i) for i in np.argwhere(written)[beyond][0])
     return (
-        f"differs in {np.count_nonzero(differing)} of {got.size} elements, by up to"
-        f" {gap[differing].max():.6g} ({allowed} is allowed), first at"
+        f"differs in {np.count_nonzero(beyond)} of {got.size} elements, by up to"
+        f" {error[beyond].max():.6g} ({allowed} is allowed), first at"
         f" {list(place)}: {got[place]:.9g}, not {want[place]:.9g}"
     )

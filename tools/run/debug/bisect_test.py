@@ -8,10 +8,11 @@ import numpy as np
 from blank import blank
 
 import bmc.report
+from bmc.dtype import Array
 from bmc.report import Dispatch, Entry, Golden, Model
 from tools.cli import UserError
 from tools.run.debug import bisect, tolerance
-from tools.run.debug.bisect import Array, Step
+from tools.run.debug.bisect import Step
 from tools.run.debug.tolerance import Tolerance
 
 SIDES = ("board", "host")
@@ -72,6 +73,10 @@ class CompareTest(unittest.TestCase):
         self.assertIn(
             "nothing is allowed", compare([step(0, np.array([1, 2, 4], np.int8))], [step(0, want)])
         )
+        # As f64, both are the same.
+        large = np.array([2**53 + 1], np.int64)
+        self.assertEqual(compare([step(0, large)], [step(0, large)]), "")
+        self.assertIn("differs in 1 of 1", compare([step(0, large - 1)], [step(0, large)]))
 
     def test_nan_and_infinity_only_where_they_are_wanted(self) -> None:
         ones = np.array([1, 1], np.float32)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from bmc import answers
+from bmc.dtype import Array, is_float
 from bmc.report import Model
 
 # How much larger errors may be inside a model than at its outputs, where normalization and similar ops
@@ -26,14 +26,26 @@ class Tolerance:
     atol: float
     rtol: float
 
-    def allowed(self, want: npt.NDArray[Any], is_float: bool) -> npt.NDArray[Any]:
-        """Returns the largest error that each element of `want`, finite values, may have."""
-        size = np.abs(want.astype(np.float64))
-        return self.absolute(size) + self.rtol * size if is_float else np.zeros_like(size)
+    def judge(self, got: Array, want: Array) -> tuple[Array, Array]:
+        """Returns the error of each element of `got`, and whether that is more than is allowed.
 
-    def absolute(self, want: npt.NDArray[Any]) -> float:
-        """Returns the part of it that is the same for all elements."""
-        return self.atol * max(1.0, float(np.abs(want).max(initial=0.0)))
+        Both arrays have one shape, and floats or integers. NaN and infinity are only right where they are wanted.
+        """
+        error = answers.errors(answers.numbers(got), answers.numbers(want))
+        if not is_float(want):
+            # f64 does not hold all integers of 64 bits.
+            return error, got != want
+        return error, error > self.absolute(want) + self.rtol * np.abs(finite(want))
+
+    def absolute(self, want: Array) -> float:
+        """Returns the part of what floats are allowed that is the same for all of them."""
+        return self.atol * max(1.0, float(np.abs(finite(want)).max(initial=0.0)))
+
+
+def finite(array: Array) -> Array:
+    """Returns the values of an array as f64, with 0 for NaN and infinity."""
+    values = answers.numbers(array)
+    return np.where(np.isfinite(values), values, 0.0)
 
 
 def of_report(report: Model) -> Tolerance:

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bmc import answers, dtype
+from bmc import dtype
 from bmc.dtype import Array, DType
 from bmc.report import Model
 from tools.cli import UserError
 from tools.report.rows import Row, rows
 from tools.run.debug import npy
-from tools.run.debug.tolerance import Tolerance
+from tools.run.debug.tolerance import Tolerance, finite
 from tools.service.service import Stop
 
 # bm_plan_binding_t.region.
@@ -45,8 +45,8 @@ class Step:
     shape: tuple[int, ...]
 
     def array(self, data: bytes) -> Array:
-        """Returns the tensor that `data` is, float64 in its shape."""
-        return answers.numbers(np.frombuffer(data, self.dtype.numpy)).reshape(self.shape)
+        """Returns the tensor that `data` is."""
+        return np.frombuffer(data, self.dtype.numpy).reshape(self.shape)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,17 +197,15 @@ class Growth:
         if not self.signal:
             self._place = min(
                 _places(self.step.shape, self.other.shape),
-                key=lambda place: float(answers.errors(*place.views(got, want)).sum()),
+                key=lambda place: float(tolerance.judge(*place.views(got, want))[0].sum()),
             )
         got, want = self._place.views(got, want)
-        error = answers.errors(got, want)
-        finite = np.where(np.isfinite(want), want, 0.0)
+        error, beyond = tolerance.judge(got, want)
         self.max_abs = max(self.max_abs, float(error.max(initial=0.0)))
         self.noise += float(np.square(error).sum())
-        self.signal += float(np.square(finite).sum())
+        self.signal += float(np.square(finite(want)).sum())
         self.count += error.size
-        allowed = tolerance.allowed(finite, self.step.dtype.is_float)
-        self.beyond += int(np.count_nonzero(error > allowed))
+        self.beyond += int(np.count_nonzero(beyond))
 
 
 def first_beyond(found: Sequence[Growth]) -> int | None:

@@ -27,7 +27,7 @@ def step(layer: str, shape: tuple[int, ...], command: int = 0, dtype: DType = DT
 
 
 def grown(got: Array, want: Array) -> Growth:
-    kind = DType.F32 if got.dtype == np.float32 else DType.I8
+    kind = next(kind for kind in DType if kind.numpy == got.dtype)
     growth = Growth(step("a", got.shape, 0, kind), step("a", want.shape, 0, kind))
     growth.add(got.tobytes(), want.tobytes(), _CLOSE)
     return growth
@@ -113,6 +113,10 @@ class LayersTest(unittest.TestCase):
         growth.add(np.array([2, 2, 3, -4], np.int8).tobytes(), want.tobytes(), _CLOSE)
         self.assertEqual((growth.max_abs, growth.count, growth.beyond), (2, 8, 2))
         self.assertEqual((growth.noise, growth.signal), (5, 60))
+        # As f64, both are the same.
+        large = np.array([2**53 + 1], np.int64)
+        self.assertEqual(grown(large, large).beyond, 0)
+        self.assertEqual(grown(large - 1, large).beyond, 1)
         # Floats may differ a little, and not at all beside a NaN.
         self.assertEqual(grown(_IMAGE + np.float32(1e-4), _IMAGE).beyond, 0)
         self.assertEqual(grown(_IMAGE + np.float32(1e-1), _IMAGE).beyond, _IMAGE.size)
