@@ -12,9 +12,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import logging
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +22,8 @@ from tools.report.files import save
 from tools.report.memory import frontier
 from tools.report.memory.points import Frontier, Frontiers, Point
 from tools.report.table import table
+from tools.report.tune import trial
 from tools.report.tune.trial import Bench
-from tools.run.kit import Kit
 
 
 @cli.program("memory", __doc__)
@@ -33,15 +31,11 @@ def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--session", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help="file for X.view, also written")
     options = parser.parse_args(args)
-    # The compiler's warnings would be repeated for every row.
-    logging.basicConfig(level=logging.ERROR)
-    session = json.loads(options.session.read_text(encoding="utf-8"))
     out = console.standard_output()
     found = []
-    with tempfile.TemporaryDirectory() as root:
-        kit = Kit.load(Path(session["kit"]), Path(root))
-        for model in session["models"]:
-            found.append(_find(model, Bench.load(session, model, kit)))
+    with trial.benches(options.session) as benches:
+        for model, bench in benches:
+            found.append(_find(model, bench))
             out.print(*lines(found[-1]), sep="\n")
     if options.out:
         try:
@@ -57,8 +51,8 @@ def _find(model: dict[str, Any], bench: Bench) -> Frontier:
         entries = json.loads(Path(model["tuning"]).read_text(encoding="utf-8")).get(bench.isa, {})
 
     def compiled(ram: int | None) -> Point:
-        trial = dataclasses.replace(bench, ram=ram).run(entries)
-        return frontier.point(trial.report, trial.total.instructions, ram)
+        tried = dataclasses.replace(bench, ram=ram).run(entries)
+        return frontier.point(tried.report, tried.total.instructions, ram)
 
     def say(line: str) -> None:
         print(f"{model['name']}: {line}", file=sys.stderr)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,6 +144,17 @@ class Bench:
             half = len(items) // 2
             return self.costs(dict(items[:half]), base) | self.costs(dict(items[half:]), base)
         return {group: of_group(group, trial) for group in chosen}
+
+
+@contextlib.contextmanager
+def benches(path: Path) -> Iterator[list[tuple[dict[str, Any], Bench]]]:
+    """Gives the models that bm_trials recorded in a file, each with where it is tried."""
+    # A program that makes entries, or many trials of one model, needs no warnings about them.
+    logging.basicConfig(level=logging.ERROR)
+    session = json.loads(path.read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as root:
+        kit = Kit.load(Path(session["kit"]), Path(root))
+        yield [(model, Bench.load(session, model, kit)) for model in session["models"]]
 
 
 def of_group(group: Group, trial: Trial) -> Cost:

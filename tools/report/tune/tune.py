@@ -9,9 +9,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import logging
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +18,8 @@ from bmc import artifacts
 from bmc.errors import BmcError
 from bmc.iree.version import installed_version
 from tools import cli, console
-from tools.report.tune import page, search, store
+from tools.report.tune import page, search, store, trial
 from tools.report.tune.trial import Bench
-from tools.run.kit import Kit
 
 
 @cli.program("tune", __doc__)
@@ -33,13 +30,8 @@ def main(parser: cli.Parser, args: list[str]) -> int:
         "--out", type=Path, help="file to write, for one model (default: beside the model)"
     )
     options = parser.parse_args(args)
-    # A search makes entries, so it needs no warnings about them.
-    logging.basicConfig(level=logging.ERROR)
-    session = json.loads(options.session.read_text(encoding="utf-8"))
-    with tempfile.TemporaryDirectory() as root:
-        kit = Kit.load(Path(session["kit"]), Path(root))
-        for model in session["models"]:
-            bench = Bench.load(session, model, kit)
+    with trial.benches(options.session) as benches:
+        for model, bench in benches:
             try:
                 _tune(model, bench, options)
             except KeyboardInterrupt:
