@@ -1,8 +1,9 @@
-"""Tests that imports inside of the package go one way: from schedules down to tables."""
+"""Tests that imports inside of the package go one way, from schedules down to tables, in chains that one can follow."""
 
 from __future__ import annotations
 
 import ast
+import graphlib
 import unittest
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,8 @@ _BELOW = {
     "schedule": {"", "problem", "tree", "padding", "epilogue"},
     "read": {"", "problem"},
 }
+# Modules of the longest chain of imports: write, a schedule, its parts, the epilogue, the tree, and what refuses.
+_LONGEST = 9
 
 
 def imported(source: str) -> Iterator[str]:
@@ -26,6 +29,28 @@ def imported(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(_PACKAGE):
             yield f"{node.module}."[len(_PACKAGE) :].rstrip(".")
+
+
+def graph(sources: dict[str, str]) -> dict[str, set[str]]:
+    """Returns the modules that each module imports; arguments and results have names without the package's."""
+
+    def modules(source: str) -> Iterator[str]:
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(_PACKAGE):
+                package = f"{node.module}."[len(_PACKAGE) :]
+                yield package.rstrip(".")
+                yield from (package + each.name for each in node.names)
+
+    return {name: set(modules(source)) & sources.keys() for name, source in sources.items()}
+
+
+def longest_chain(imports: dict[str, set[str]]) -> list[str]:
+    """Returns the modules of a longest chain of imports; raises CycleError if a module imports itself in the end."""
+    chains: dict[str, list[str]] = {}
+    for name in graphlib.TopologicalSorter(imports).static_order():
+        below = (chains[each] for each in imports[name])
+        chains[name] = [name, *max(below, key=len, default=[])]
+    return max(chains.values(), key=len)
 
 
 def wrong(folder: str, source: str) -> list[str]:
@@ -53,6 +78,28 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(
             wrong("tree", "def f():\n    from bmc.kernels.read.body import x"), ["read"]
         )
+
+    def test_chains_are_short(self) -> None:
+        sources = {
+            ".".join(file.relative_to(_FOLDER).with_suffix("").parts): file.read_text("utf-8")
+            for file in _FOLDER.rglob("*.py")
+            if not file.stem.endswith("_test")
+        }
+        imports = graph(sources)
+        self.assertIn("tree.rvv", imports["schedule.gemm"])
+        chain = longest_chain(imports)
+        self.assertLessEqual(len(chain), _LONGEST, " imports ".join(chain))
+
+    def test_a_longer_chain_and_a_circle_are_found(self) -> None:
+        sources = {
+            "a.b": "from bmc.kernels.a import c",
+            "a.c": "from bmc.kernels.d import x",
+            "d": "",
+        }
+        self.assertEqual(longest_chain(graph(sources)), ["a.b", "a.c", "d"])
+        sources["d"] = "def f():\n    from bmc.kernels.a.b import x"
+        with self.assertRaises(graphlib.CycleError):
+            longest_chain(graph(sources))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ class Tolerance:
         error = answers.errors(answers.numbers(got), answers.numbers(want))
         if not is_float(want):
             # f64 does not hold all integers of 64 bits.
-            return error, got != want
+            return np.where(got != want, np.maximum(error, 1.0), error), got != want
         return error, error > self.absolute(want) + self.rtol * np.abs(finite(want))
 
     def absolute(self, want: Array) -> float:

@@ -8,10 +8,11 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels.dtypes import FLOATS, HALVES, TYPES
+from bmc.kernels.dtypes import FLOATS, TYPES
 from bmc.kernels.ops import OPS
 from bmc.kernels.problem.product import Node
 from bmc.kernels.read import functions, rescales
+from bmc.kernels.read.nodes import Nodes
 from bmc.kernels.read.views import View, dtype_of
 from bmc.kernels.unsupported import Unsupported
 
@@ -31,12 +32,12 @@ _KEEP_NAN = ("maximumf", "minimumf")
 _ANY = (-(2**31), 2**31 - 1)
 
 
-class Operations:
-    """Collects nodes. All of them have 32 bits: loads widen, and stores truncate."""
+class Operations(Nodes):
+    """Nodes for the operations of a body."""
 
     def __init__(self, table: Callable[[Any], int]) -> None:
         """`table` returns the number of an operand that is read at computed indices."""
-        self.nodes: list[Node] = []
+        super().__init__()
         self._table = table
 
     def add(self, op: Any, known: dict[Any, int]) -> None:
@@ -236,25 +237,6 @@ class Operations:
             "xori", self.integer("andi", sign, self.constant(positive ^ negative)), first
         )
 
-    def constant(self, value: int) -> int:
-        """Adds an int32 constant; returns its number."""
-        signed = (value + 2**31) % 2**32 - 2**31
-        return self.node(Node("constant", "i32", value=signed))
-
-    def integer(self, op: str, *args: int) -> int:
-        """Adds an int32 operation; returns its number."""
-        return self.node(Node(op, "i32", args))
-
-    def number(self, value: float) -> int:
-        """Adds an f32 constant; returns its number."""
-        return self.node(Node("constant", "f32", value=value))
-
-    def float_(self, op: str, *args: int) -> int:
-        """Adds a float operation, in the dtype of its first argument; returns its number."""
-        found = self.nodes[args[0]].dtype
-        dtype = found if found in HALVES else "f32"
-        return self.node(Node(op, dtype, args))
-
     def value(self, value: Any, known: dict[Any, int]) -> int:
         """Returns the number of a value; adds it first if it is a constant without a node."""
         if value not in known:
@@ -264,11 +246,6 @@ class Operations:
             dtype = dtype_of(value) if dtype_of(value) in FLOATS else "i32"
             known[value] = self.node(Node("constant", dtype, value=rescales.number(owner)))
         return known[value]
-
-    def node(self, node: Node) -> int:
-        """Adds a node; returns its number."""
-        self.nodes.append(node)
-        return len(self.nodes) - 1
 
     def _before_truncation(self, number: int) -> int:
         """Returns the number of an int32 whose low 8 bits are the int8 `number`."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from bmc.kernels.read.body import Operations
+from bmc.kernels.read.nodes import Nodes
 
 # erf(x) and tanh(x) are approximated as x * P(x^2) / Q(x^2) up to an x where they are 1 in f32. The coefficients of P
 # and Q begin with the highest power. They are weighted least-squares fits in f64 at 4,000 Chebyshev points; the weights
@@ -62,7 +60,7 @@ _LOG_LOW = 2 * math.log(2) - _LOG_HIGH
 _LARGE = 12582912.0
 
 
-def erf(x: int, to: Operations) -> int:
+def erf(x: int, to: Nodes) -> int:
     """Adds the nodes of the error function; returns the last one. Absolute and relative errors are below 5e-7.
 
     Beyond _ERF_END it is exactly 1, because GELU multiplies the error with x.
@@ -74,12 +72,12 @@ def erf(x: int, to: Operations) -> int:
     return _quotient(x, _ERF_END, _ERF_P, _ERF_Q, to)
 
 
-def tanh(x: int, to: Operations) -> int:
+def tanh(x: int, to: Nodes) -> int:
     """Adds the nodes of tanh; returns the last one. Absolute and relative errors are below 5e-7."""
     return _quotient(x, _TANH_END, _TANH_P, _TANH_Q, to)
 
 
-def exp(x: int, to: Operations) -> int:
+def exp(x: int, to: Nodes) -> int:
     """Adds the nodes of exp; returns the last one. The error relative to it or the smallest normal is below 5e-7.
 
     The result is the square of exp(x / 2) = 2^n * exp(r / 2), both of whose factors are normal for every x.
@@ -98,7 +96,7 @@ def exp(x: int, to: Operations) -> int:
     return to.float_("mulf", root, root)
 
 
-def reciprocal(x: int, to: Operations) -> int:
+def reciprocal(x: int, to: Nodes) -> int:
     """Adds the nodes of 1 / x; returns the last one. The relative error is below 2^-22; x and 1 / x must be normal.
 
     A division would take many times the cycles.
@@ -111,9 +109,7 @@ def reciprocal(x: int, to: Operations) -> int:
     return result
 
 
-def _quotient(
-    x: int, end: float, p: tuple[float, ...], q: tuple[float, ...], to: Operations
-) -> int:
+def _quotient(x: int, end: float, p: tuple[float, ...], q: tuple[float, ...], to: Nodes) -> int:
     """Adds x * P(x^2) / Q(x^2), clamped to [-1, 1]; returns the last node.
 
     P and Q share the powers of x^2, so each power takes one fma in each. All coefficients are positive, so nothing
@@ -136,7 +132,7 @@ def _quotient(
     return to.float_("maximumf", to.float_("minimumf", quotient, to.number(1.0)), to.number(-1.0))
 
 
-def _polynomial(x: int, factors: tuple[float, ...], to: Operations) -> int:
+def _polynomial(x: int, factors: tuple[float, ...], to: Nodes) -> int:
     """Adds a polynomial of x, whose coefficients begin with the highest power; returns the last node."""
     first, second, *others = factors
     result = to.float_("addf", to.float_("mulf", x, to.number(first)), to.number(second))
@@ -146,7 +142,7 @@ def _polynomial(x: int, factors: tuple[float, ...], to: Operations) -> int:
 
 
 # The functions by the name of MLIR's operation.
-OF_FLOATS: dict[str, Callable[[int, Operations], int]] = {
+OF_FLOATS: dict[str, Callable[[int, Nodes], int]] = {
     "math.erf": erf,
     "math.exp": exp,
     "math.tanh": tanh,

@@ -16,7 +16,6 @@ from typing import Any
 
 from bmc.errors import BmcError
 from bmc.ir import ir_util, names
-from bmc.kernels.schedule import layouts
 from bmc.kernels.unsupported import Unsupported
 from bmc.libraries import reading
 from bmc.libraries.dispatch import Dispatch
@@ -24,6 +23,7 @@ from bmc.libraries.library import Taken
 from bmc.names import op_signature
 from bmc.rewrites.context import Context
 from bmc.rewrites.kernels import own_kernels
+from bmc.rewrites.layout import layouts
 
 _LOG = logging.getLogger(__name__)
 

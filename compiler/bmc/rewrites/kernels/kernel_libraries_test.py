@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import support
 
-from bmc.kernels.schedule import layouts
 from bmc.libraries import Call, Dispatch
 from bmc.libraries.library import Library
+from bmc.rewrites.layout import layouts
 
 _OP = "matmul_4x64x32_f32"
 # A matrix of long lines, which a kernel adds up that has no estimate.

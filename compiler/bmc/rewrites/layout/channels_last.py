@@ -16,8 +16,8 @@ from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
 from bmc.ir import build, contraction, ir_util, names, permute
-from bmc.kernels.schedule import layouts
 from bmc.rewrites.context import Context
+from bmc.rewrites.layout import layouts
 
 _PARALLEL, _REDUCTION = (f"#linalg.iterator_type<{kind}>" for kind in ("parallel", "reduction"))
 

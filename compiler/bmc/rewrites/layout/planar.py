@@ -17,10 +17,9 @@ from iree.compiler.dialects import tensor
 from bmc.ir import build, contraction, ir_util, names, permute
 from bmc.kernels.dtypes import WIDTHS
 from bmc.kernels.problem.product import LARGEST_GAP
-from bmc.kernels.schedule import layouts
 from bmc.rewrites.context import Context
 from bmc.rewrites.decisions import Shape
-from bmc.rewrites.layout import copied_paddings, images
+from bmc.rewrites.layout import copied_paddings, images, layouts
 
 # The axes of planes, [channel, y, x], as axes of [y, x, channel], and the other way around.
 _PLANES, _PIXELS = (2, 0, 1), (1, 2, 0)

@@ -9,8 +9,7 @@ from unittest import mock
 import support
 
 from bmc.ir.contraction import Contraction
-from bmc.kernels.schedule import layouts
-from bmc.rewrites.layout import planar
+from bmc.rewrites.layout import layouts, planar
 
 _PRODUCT = """\
   ^bb0(%a: i8, %b: i8, %old: i32):

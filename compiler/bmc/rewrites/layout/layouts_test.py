@@ -10,8 +10,8 @@ from iree.compiler import ir
 from bmc.ir.contraction import Axis, Contraction
 from bmc.kernels.problem.product import Loop, Node
 from bmc.kernels.problem.roles import arranged
-from bmc.kernels.schedule import layouts
 from bmc.kernels.unsupported import Unsupported
+from bmc.rewrites.layout import layouts
 
 _PIXELS, _PLANES = (0, 1, 2), (2, 0, 1)
 # result[y, x, f] = sum over i, j, c of image[y + i, x + j, c] * weights[i, j, c, f]
