@@ -25,7 +25,11 @@ REGION_ALIAS("BM_RAM", {ram})
 {defines}"""
 _REGION = "  {name} ({access}) : ORIGIN = {origin:#x}, LENGTH = {length:#x}\n"
 # What a region holds -> the define that says so (runtime_bm/crt/link/sections.ld.S), and how it is used.
-_HOLDS = {"weights": ("BM_WEIGHTS_REGION", "r"), "arena": ("BM_ARENA_REGION", "rw")}
+_HOLDS = {
+    "weights": ("BM_WEIGHTS_REGION", "r"),
+    "arena": ("BM_ARENA_REGION", "rw"),
+    "fast": ("BM_FAST_REGION", "rw"),
+}
 # Ways to flash that load an image to its first address, and the one that needs the size of the chip.
 _LOADED = ("litex-serial", "uboot-serial", "uboot-tftp")
 _CHIP = "pflash"
@@ -33,12 +37,17 @@ _CHIP = "pflash"
 
 @dataclass(frozen=True, kw_only=True)
 class Region:
-    """Memory, in bytes. `holds` is "weights" or "arena" if it is for nothing else."""
+    """Memory, in bytes.
+
+    `holds` is "weights", "arena" or "fast" if it is for nothing else. `word_cycles` is what a word of four bytes takes,
+    0 if nobody has said it.
+    """
 
     name: str
     origin: int
     length: int
     holds: str = ""
+    word_cycles: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +132,7 @@ def board_json(board: Board) -> str:
     facts["memory"] = [
         {"name": region.name, "origin": hex(region.origin), "length": hex(region.length)}
         | ({"holds": [region.holds]} if region.holds else {})
+        | ({"word_cycles": region.word_cycles} if region.word_cycles else {})
         for region in board.memory
     ]
     return json.dumps(facts, indent=2) + "\n"

@@ -116,7 +116,7 @@ MISTAKES = (
     _in_package(
         'bm_board(name = "m", isa = "rv64gc", memory = {"ram": "0x80000000, 16MB"}, stack_bytes = 4096, hal = ":h")',
         'bm_board m: the memory ram cannot be "0x80000000, 16MB": write its origin and its size, as in '
-        '"0x80000000, 16M", and behind them `weights` or `arena` if it is for nothing else',
+        '"0x80000000, 16M", and behind them `weights`, `arena` or `fast` if it is for nothing else',
     ),
     _in_package(
         'cc_library(name = "m", srcs = ["m.c"])',

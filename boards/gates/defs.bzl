@@ -1,5 +1,6 @@
 """litex_board: a board that is a CPU design in RTL, in a simulator."""
 
+load("@bazel_skylib//rules:write_file.bzl", "write_file")
 load("//tools/rules:defs.bzl", "bm_exec_env")
 load(":described.bzl", "litex_described")
 load(":simulator.bzl", "litex_simulator")
@@ -14,7 +15,8 @@ def _data_cache(size):
 def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_bytes, cycles, pace, reset_offset = 0, misa = "", devices = {}, device_files = [], data_caches = []):
     """A system around a CPU design: the board `name`, and the environments `:rtl` and `:rtl_flash`.
 
-    They simulate its gates. In `:rtl_flash` the ROM is as slow as a flash chip from which code runs.
+    They simulate its gates. In `:rtl_flash` the ROM is as slow as a flash chip from which code runs; `:flash.json` says
+    so to models (`memories` of bm_model).
 
     Args:
       name: of the board, which is also its folder's.
@@ -74,6 +76,18 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
         devices = devices.keys(),
         emulator = ":simulator",
         pace = "in gates ({})".format(pace),
+    )
+    write_file(
+        name = "flash_memories",
+        out = "flash.json",
+        content = [json.encode_indent({
+            "name": name,
+            "memory": [
+                {"name": "rom", "length": "%d" % rom_bytes, "word_cycles": 1 + FLASH_WAIT},
+                {"name": "ram", "length": "%d" % ram_bytes, "word_cycles": 1},
+            ],
+        }), ""],
+        newline = "unix",
     )
     bm_exec_env(
         name = "rtl_flash",

@@ -132,6 +132,18 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="how much RAM the model may need for tensors, state, and its kernels' scratch memory; default: any",
     )
     compiler.add_argument(
+        "--memories",
+        type=Path,
+        metavar="BOARD.JSON",
+        help="a board that says what its memories cost: what is read often goes into its fast memory",
+    )
+    compiler.add_argument(
+        "--fast-ram",
+        type=int,
+        metavar="BYTES",
+        help="how much of its fast memory the model may use, besides --ram; default: a memory for nothing else",
+    )
+    compiler.add_argument(
         "--core",
         help=f"the core whose cycles decide between kernels: {', '.join(cores.names())}; default: a blend of them",
     )

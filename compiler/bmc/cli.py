@@ -15,6 +15,7 @@ from bmc import (
     errors,
     import_json,
     inspection,
+    memories,
     mutate,
     names,
     optimize,
@@ -28,11 +29,13 @@ from bmc.artifacts import ImportedModel
 from bmc.command import Command
 from bmc.compile import CompileOptions, compile_model, rewrite_until
 from bmc.cores import core as cores
+from bmc.errors import BmcError
 from bmc.explain import explain
 from bmc.frontends import importing, mlir_dialects
 from bmc.iree import version
 from bmc.libraries import library
 from bmc.limits import Limits
+from bmc.plan.fast import Memories
 
 
 def main(argv: Sequence[str]) -> int:
@@ -89,6 +92,7 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         stored_weights=arguments.stored_weights,
         explain=arguments.explain,
         ram=arguments.ram,
+        memories=_memories(arguments),
         core=cores.find(arguments.core) if arguments.core else None,
     )
     if arguments.imported:
@@ -97,6 +101,17 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         with tempfile.TemporaryDirectory() as imported, progress.Phases():
             model = importing.import_(arguments, Path(imported))
             _compile(model, options)
+
+
+def _memories(arguments: argparse.Namespace) -> Memories | None:
+    if arguments.memories:
+        return memories.read(arguments.memories, arguments.fast_ram)
+    if arguments.fast_ram is not None:
+        raise BmcError(
+            "bad-ram",
+            "--fast-ram without --memories: name the board.json that says what memory costs",
+        )
+    return None
 
 
 def _load(directory: Path, *, compared: bool = False) -> ImportedModel:

@@ -28,6 +28,7 @@ from bmc.observers import Facts
 from bmc.optimize import Optimized
 from bmc.plan import audit, build, calls, weights
 from bmc.plan.calls import LinkedCall
+from bmc.plan.fast import Memories
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights
 from bmc.rewrites.context import Config, Context
@@ -66,7 +67,8 @@ class CompileOptions:
       first_cases: on how many cases the target is checked, None for all.
       core: the core whose cycles decide which kernels a model has, None for a blend of cores.
       explain: name of a dispatch or a layer, or a part of one, whose kernels are explained instead of written.
-      ram: how many bytes of RAM the model may need, None to save none.
+      ram: how many bytes of RAM the model may need besides fast memory, None to save none.
+      memories: what memory costs, and the fast memory that the model may use; None for none.
       stored_weights: "f16" to store weights of f32 so that f16 holds exactly, "" to store them as they are.
     """
 
@@ -87,6 +89,7 @@ class CompileOptions:
     stored_weights: str = ""
     explain: str = ""
     ram: int | None = None
+    memories: Memories | None = None
     core: Core | None = None
 
     def __post_init__(self) -> None:
@@ -338,6 +341,7 @@ def _lower(
             linked.operands,
             linked.calls,
             has_budget=options.ram is not None,
+            memories=options.memories,
         ),
     )
 

@@ -6,7 +6,7 @@ A text beside a field says what it holds. The JSON Schema of reports is made of 
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-FORMAT_VERSION: Final = 6
+FORMAT_VERSION: Final = 7
 
 Sha256 = Annotated[str, ("pattern", "^[0-9a-f]{64}$")]
 Tiles = dict[str, tuple[int, ...]]
@@ -52,7 +52,8 @@ class Tensor:
 class Life:
     """A tensor, alive in the commands [first_command, end_command)."""
 
-    offset: Annotated[int, "First byte in the arena."]
+    region: Annotated[Literal["arena", "fast"], "Where it lies: in the arena, or in fast memory."]
+    offset: Annotated[int, "First byte there."]
     bytes: Annotated[int, "Its size, without alignment."]
     first_command: Annotated[int, "Index of the first command during which it is alive."]
     end_command: Annotated[
@@ -173,7 +174,7 @@ class Dispatch:
 class Binding:
     """A range of bytes that a command uses."""
 
-    region: Annotated[str, "Where the bytes are.", ("enum", ("arena", "weights", "state"))]
+    region: Annotated[str, "Where the bytes are.", ("enum", ("arena", "weights", "state", "fast"))]
     offset: Annotated[int, "First byte in the region; of its storage if a driver moves it."]
     bytes: Annotated[int, "Its size."]
     reads: Annotated[bool, "Whether the command reads it."]
@@ -292,7 +293,7 @@ class Code:
 class Model:
     """The compiler's report of a model."""
 
-    format_version: Annotated[Literal[6], "Of this format."]
+    format_version: Annotated[Literal[7], "Of this format."]
     name: Annotated[str, "Of the model."]
     source: Annotated[str, "The file or factory it comes from."]
     frontend: Annotated[str, "What imported it."]
@@ -301,10 +302,11 @@ class Model:
     flash: Annotated[Flash, "Bytes of the model's own parts."]
     arena: Annotated[Arena, "The arena."]
     state_bytes: Annotated[int, "Kept from run to run."]
+    fast_bytes: Annotated[int, "Fast memory, for tensors and copies of weights."]
     ram_bytes: Annotated[
         int,
-        "What the model itself needs, which `ram` bounds: the arena, its state, and the most scratch memory of one of "
-        "bmc's own kernels, on the stack of each hart.",
+        "What the model itself needs besides fast memory, which `ram` bounds: the arena, its state, and the most "
+        "scratch memory of one of bmc's own kernels, on the stack of each hart.",
     ]
     macs: Annotated[dict[str, int], "Multiply-accumulates by entry point."]
     parameters: Annotated[int, "Numbers in the framework's weights."]

@@ -40,7 +40,12 @@ def _places(designs):
 _MEMORIES = {
     "": "rtl",
     ".in_flash": "rtl_flash",
+    ".in_flash.fast": "rtl_flash",
 }
+
+# The images whose kernels find weights in RAM that they read many times, and how much of it those may take.
+_FAST = ".in_flash.fast"
+_FAST_RAM = 64 << 10
 
 # The same for designs that are there with other caches. What needs these simulators is not built by wildcards.
 _CACHES = {
@@ -54,33 +59,42 @@ def memories_of(design):
     """Returns dict from the suffix of a design's images to the environment in which their cycles are counted."""
     return _MEMORIES | _CACHES.get(design, {})
 
-def _measured(*, name, model, board, isa):
-    """Makes `<name>.report`, and the image `<name>.in_flash`, its report and others, with the cycles of every dispatch."""
-    bm_firmware(
-        name = name + "._profile",
-        board = "//boards/" + board,
-        isa = isa,
-        models = [model],
-        profile = True,
-        run_env = "//boards/{}:rtl".format(board),
-        tags = ["manual"],
+def _measured(*, name, model, few, cases, board, isa):
+    """Makes `<name>.report`, and the images `<name>.in_flash` and `.in_flash.fast`, with the cycles of every dispatch."""
+    bm_model_variant(
+        name = name + "._fast",
+        fast_ram = _FAST_RAM,
+        first_cases = cases,
+        memories = "//boards/{}:flash.json".format(board),
+        model = model,
     )
+    for profile, profiled in {"._profile": few, "._profile.fast": name + "._fast"}.items():
+        bm_firmware(
+            name = name + profile,
+            board = "//boards/" + board,
+            isa = isa,
+            models = [profiled],
+            profile = True,
+            run_env = "//boards/{}:rtl".format(board),
+            tags = ["manual"],
+        )
     for suffix, env in memories_of(board).items():
         env = "//boards/{}:{}".format(board, env)
         image = name + suffix
+        used = name + "._fast" if suffix == _FAST else few
         if suffix:
             bm_firmware(
                 name = image,
                 board = "//boards/" + board,
                 isa = isa,
-                models = [model],
+                models = [used],
                 run_env = env,
                 tags = ["manual"] if "cache" in suffix else [],
             )
         bm_run(
             name = image + "._profile.run",
             exec_env = env,
-            firmware = name + "._profile",
+            firmware = name + ("._profile.fast" if suffix == _FAST else "._profile"),
             tags = ["manual"],
         )
         bm_measured(
@@ -88,7 +102,7 @@ def _measured(*, name, model, board, isa):
             board = "//boards/" + board,
             exec_env = env,
             isa = isa,
-            models = [model],
+            models = [used],
             run = image + "._profile.run",
         )
 
@@ -127,8 +141,10 @@ def gates(*, name):
                 _measured(
                     name = image,
                     board = board,
+                    cases = cases,
+                    few = few,
                     isa = isa,
-                    model = few,
+                    model = model,
                 )
             for place in places:
                 runs.append("{}_{}_{}.run".format(prefix, isa, place.replace(":", "_")))

@@ -148,6 +148,7 @@ static bm_status_t peek(bm_service_t *service, const uint8_t *payload,
       [BM_PLAN_REGION_ARENA] = header->arena_bytes,
       [BM_PLAN_REGION_WEIGHTS] = header->weights_bytes,
       [BM_PLAN_REGION_STATE] = header->state_bytes,
+      [BM_PLAN_REGION_FAST] = header->fast_bytes,
   };
   BM_CHECK(region < BM_PLAN_REGION_COUNT, INVALID_ARGUMENT);
   return put_part(payload, runner->regions[region], bytes[region], writer);

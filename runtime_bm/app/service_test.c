@@ -159,7 +159,9 @@ static void stops_between_commands(void) {
   ask(BM_SERVICE_PEEK, 11, BM_PLAN_REGION_STATE, 0, 0);
   BM_EXPECT_OK(status());
   BM_EXPECT_EQ(data_size(), 0);
-  peek(12, BM_PLAN_REGION_COUNT, 0);
+  peek(12, BM_PLAN_REGION_FAST, 0);
+  BM_EXPECT_CODE(status(), OUT_OF_RANGE);
+  peek(13, BM_PLAN_REGION_COUNT, 0);
   BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
 }
 

@@ -31,7 +31,7 @@
 
 BM_EXTERN_C_BEGIN
 
-enum { BM_PLAN_ABI_VERSION = 7 };
+enum { BM_PLAN_ABI_VERSION = 8 };
 
 // bm_plan_binding_t.region.
 enum {
@@ -39,7 +39,9 @@ enum {
   BM_PLAN_REGION_WEIGHTS = 1,
   // What the model keeps from one run to the next.
   BM_PLAN_REGION_STATE = 2,
-  BM_PLAN_REGION_COUNT = 3,
+  // Fast memory, for tensors and copies of weights; a run keeps nothing there.
+  BM_PLAN_REGION_FAST = 3,
+  BM_PLAN_REGION_COUNT = 4,
 };
 
 // bm_plan_binding_t.access.
@@ -65,8 +67,8 @@ enum {
 };
 
 enum {
-  // Alignment of the arena, the weights and the state, and of every input and
-  // output. No binding may ask for more.
+  // Alignment of every region, and of every input and output. No binding may
+  // ask for more.
   BM_PLAN_ALIGNMENT = 64,
   // Most bindings a dispatch may have; the walker keeps them on the stack.
   BM_PLAN_MAX_BINDINGS = 32,
@@ -157,6 +159,7 @@ typedef struct bm_plan_header_t {
   uint32_t arena_bytes;    // inputs, outputs and intermediates together
   uint32_t weights_bytes;  // read in place
   uint32_t state_bytes;
+  uint32_t fast_bytes;
   uint32_t name;  // string
   uint32_t executable_count;
   uint32_t driver_count;
@@ -175,7 +178,6 @@ typedef struct bm_plan_header_t {
   // Characters. A string is the offset of its first one in this table; the
   // last character of the table is '\0'.
   bm_plan_table_t strings;
-  bm_plan_table_t checks;  // checksums; not offered yet
 } bm_plan_header_t;
 
 // Kernels that were compiled together. Exactly one of the two is given.
@@ -208,6 +210,7 @@ typedef struct bm_plan_t {
   const uint8_t *weights;
   // Written by the model.
   uint8_t *state;
+  uint8_t *fast;
   const bm_plan_executable_t *executables;
   const bm_plan_driver_t *drivers;
   // The tables of a plan whose drivers change rows of them.
@@ -230,9 +233,9 @@ BM_ABI_SIZE(bm_plan_command_t, 28, 28);
 BM_ABI_SIZE(bm_plan_tensor_t, 24, 24);
 BM_ABI_SIZE(bm_plan_export_t, 12, 12);
 BM_ABI_SIZE(bm_plan_entry_t, 32, 32);
-BM_ABI_SIZE(bm_plan_header_t, 128, 128);
+BM_ABI_SIZE(bm_plan_header_t, 124, 124);
 BM_ABI_SIZE(bm_plan_executable_t, 24, 12);
-BM_ABI_SIZE(bm_plan_t, 88, 44);
+BM_ABI_SIZE(bm_plan_t, 96, 48);
 
 // The rows of a verified plan. What is returned for a table without rows must
 // not be read.

@@ -19,6 +19,7 @@ _FILE = Path(__file__).with_name("plan_abi.json")
 _DIGESTS = {
     6: "b03dfcd61683d1eeeb5e78954554999410592c5d0608c5f18579aff4a474fc56",
     7: "003e9a8849ff2782e8e62360357d2ad5292a29e3276263884d68927236307d46",
+    8: "51d11e1c730d8cbdf309157dcf1efddf882ffd08e320d3983bf0d9e698170399",
 }
 
 _SOURCE = """

@@ -52,6 +52,7 @@ static inline bm_plan_runner_t bm_plan_runner_of(const bm_plan_t *plan,
   runner.regions[BM_PLAN_REGION_ARENA] = arena;
   runner.regions[BM_PLAN_REGION_WEIGHTS] = (uint8_t *)(uintptr_t)plan->weights;
   runner.regions[BM_PLAN_REGION_STATE] = plan->state;
+  runner.regions[BM_PLAN_REGION_FAST] = plan->fast;
   runner.functions = functions;
   runner.observer = NULL;
   runner.observer_context = NULL;

@@ -28,7 +28,7 @@ bm_status_t bm_plan_check_cpu(const bm_plan_t *plan, uint32_t isa_bits,
 static bool region_fits(const bm_plan_header_t *header,
                         const bm_plan_binding_t *binding) {
   const uint32_t sizes[] = {header->arena_bytes, header->weights_bytes,
-                            header->state_bytes};
+                            header->state_bytes, header->fast_bytes};
   return binding->region < BM_PLAN_REGION_COUNT &&
          bm_range_fits(binding->offset, binding->length,
                        sizes[binding->region]);
@@ -91,7 +91,6 @@ static bm_status_t verify_tables(const bm_plan_t *plan) {
   BM_CHECK(header->strings.count != 0 &&
                *bm_plan_string(plan, header->strings.count - 1) == '\0',
            DATA_LOSS);
-  BM_CHECK(header->checks.count == 0, UNIMPLEMENTED);
   return bm_ok();
 }
 
@@ -107,6 +106,9 @@ static bm_status_t verify_place(const bm_plan_t *plan) {
            DATA_LOSS);
   BM_CHECK(memory_ok(plan->state, header->state_bytes) &&
                bm_is_aligned((uintptr_t)plan->state, BM_PLAN_ALIGNMENT),
+           DATA_LOSS);
+  BM_CHECK(memory_ok(plan->fast, header->fast_bytes) &&
+               bm_is_aligned((uintptr_t)plan->fast, BM_PLAN_ALIGNMENT),
            DATA_LOSS);
   BM_CHECK(memory_ok(plan->drivers, header->driver_count), DATA_LOSS);
   BM_CHECK(header->executable_count <= 1, UNIMPLEMENTED);

@@ -72,7 +72,6 @@ static void checks_the_header(void) {
   EXPECT_SPOILED(tables.header.name, FAKE_STRINGS_BYTES, DATA_LOSS);
   EXPECT_SPOILED(tables.header.name, UINT32_MAX, DATA_LOSS);
   EXPECT_SPOILED(tables.header.reset_count, FAKE_COMMAND_COUNT + 1, DATA_LOSS);
-  EXPECT_SPOILED(tables.header.checks.count, 1, UNIMPLEMENTED);
   EXPECT_SPOILED(tables.strings[FAKE_STRINGS_BYTES - 1], 'x', DATA_LOSS);
 }
 
@@ -90,6 +89,8 @@ static void checks_what_is_linked(void) {
   EXPECT_SPOILED(tables.header.driver_count, 1, DATA_LOSS);
   EXPECT_SPOILED(tables.header.state_bytes, 1, DATA_LOSS);
   EXPECT_SPOILED(plan.state, state + 1, DATA_LOSS);
+  EXPECT_SPOILED(tables.header.fast_bytes, 1, DATA_LOSS);
+  EXPECT_SPOILED(plan.fast, state + 1, DATA_LOSS);
   // An ELF in place of linked kernels.
   reset();
   executable.library_query = NULL;
@@ -169,15 +170,26 @@ static void checks_the_entries(void) {
   EXPECT_SPOILED(tables.entries[0].driver, 0, DATA_LOSS);
 }
 
-static void allows_writes_to_the_state(void) {
-  reset();
-  plan.state = state;
-  tables.header.state_bytes = sizeof(state);
-  tables.bindings[0].region = BM_PLAN_REGION_STATE;
+static void expect_bounded(uint32_t region) {
+  tables.bindings[0].region = (uint8_t)region;
   tables.bindings[0].offset = 0;
   BM_EXPECT_OK(bm_plan_verify(&plan));
   tables.bindings[0].length = sizeof(state) + 4;
   BM_EXPECT_CODE(bm_plan_verify(&plan), OUT_OF_RANGE);
+}
+
+static void allows_writes_to_the_state(void) {
+  reset();
+  plan.state = state;
+  tables.header.state_bytes = sizeof(state);
+  expect_bounded(BM_PLAN_REGION_STATE);
+}
+
+static void allows_writes_to_fast_memory(void) {
+  reset();
+  plan.fast = state;
+  tables.header.fast_bytes = sizeof(state);
+  expect_bounded(BM_PLAN_REGION_FAST);
 }
 
 static void checks_the_exports(void) {
@@ -387,6 +399,7 @@ int main(void) {
   BM_TEST(finds_rows_that_drivers_change_in_memory);
   BM_TEST(checks_the_entries);
   BM_TEST(allows_writes_to_the_state);
+  BM_TEST(allows_writes_to_fast_memory);
   BM_TEST(checks_the_exports);
   BM_TEST(checks_linked_functions);
   BM_TEST(checks_every_command);

@@ -12,7 +12,13 @@ from tools.cli import UserError
 from tools.report import link_map
 from tools.report.report import Flash, Image, Memory, Ram
 
-_RAM_SECTIONS = {".bm.arena": "arena", ".bm.stack": "stack", ".bss": "bss", ".data": "data"}
+_RAM_SECTIONS = {
+    ".bm.arena": "arena",
+    ".bm.fast": "fast",
+    ".bm.stack": "stack",
+    ".bss": "bss",
+    ".data": "data",
+}
 
 
 def build(map_lines: list[str], board: dict[str, Any], models: Sequence[Model]) -> Image:
@@ -61,8 +67,8 @@ def check_room(board: dict[str, Any], models: Sequence[Model]) -> None:
 
     Run before linking, because the linker can only name the last section. The first memory in
     board.json holds the image, and the last one holds data that is written; they may be the same.
-    Another one that `holds` weights or the arena is their own. The models share an arena; each has
-    its own state.
+    Another one that `holds` weights, the arena or fast tensors is their own. The models share an
+    arena; each has its own state and fast memory.
     """
     image = {
         "weights": sum(model.flash.weights_bytes for model in models),
@@ -72,6 +78,7 @@ def check_room(board: dict[str, Any], models: Sequence[Model]) -> None:
     written = {
         "arena": max(model.arena.bytes for model in models),
         "state": sum(model.state_bytes for model in models),
+        "fast": sum(model.fast_bytes for model in models),
     }
     memories = board["memory"]
     contents: list[dict[str, int]] = [{} for _ in memories]

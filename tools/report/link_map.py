@@ -25,7 +25,7 @@ _PARTS = (
 )
 
 # Output sections that take memory at run time but no space in the image (runtime_bm/crt/link).
-_NOBITS = frozenset({".bm.arena", ".bss", ".bm.stack", ".tbss"})
+_NOBITS = frozenset({".bm.arena", ".bm.fast", ".bss", ".bm.stack", ".tbss"})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

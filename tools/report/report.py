@@ -35,6 +35,7 @@ class Ram:
     arena: Annotated[int, "Bytes of inputs, outputs and everything between; the models share them."]
     bss: Annotated[int, "Bytes of other variables of C without a value at start."]
     data: Annotated[int, "Bytes of other variables of C with a value at start."]
+    fast: Annotated[int, "Bytes of fast memory for tensors and copies of weights."]
     stack: Annotated[int, "Bytes that the board reserves for the stack."]
     state: Annotated[int, "Bytes that models keep from run to run."]
     total: Annotated[int, "The sum of all uses."]

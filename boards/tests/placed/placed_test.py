@@ -1,4 +1,4 @@
-"""An image for a board with four memories has its parts where they belong."""
+"""An image for a board with five memories has its parts where they belong."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ PLACES = {
     ".bm.golden": 0x20000000,
     ".bm.weights": 0x22000000,
     ".bm.arena": 0x80000000,
-    ".bss": 0x80100000,
-    ".bm.stack": 0x80100000,
+    ".bm.fast": 0x80100000,
+    ".bss": 0x80110000,
+    ".bm.stack": 0x80110000,
 }
 _SIZE = 0x2000000
 
@@ -53,7 +54,11 @@ class PlacedTest(unittest.TestCase):
         used = {memory["name"]: memory["used"] for memory in report["memory"]}
         (model,) = report["models"]
         self.assertEqual(used["external"], model["flash"]["weights_bytes"])
-        self.assertEqual(used["tightly_coupled"], model["arena"]["bytes"])
+        self.assertEqual(used["slow"], model["arena"]["bytes"])
+        self.assertEqual(used["tightly_coupled"], model["fast_bytes"])
+        self.assertEqual(report["ram_bytes"]["fast"], model["fast_bytes"])
+        regions = {tensor["region"] for tensor in model["entries"][0]["tensors"]}
+        self.assertEqual(regions, {"arena", "fast"})
 
 
 if __name__ == "__main__":

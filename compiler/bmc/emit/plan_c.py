@@ -48,12 +48,16 @@ def source(model: Plan, kernels: Kernels | None) -> str:
     text += calls_c.source(model.calls, len(model.exports))
     if model.state_bytes:
         text += f"static uint8_t k_state[{model.state_bytes}] __attribute__((aligned(64)));\n\n"
+    if model.fast_bytes:
+        text += _FAST.format(model.fast_bytes)
     text += _checks(model, kernels)
     fields = [".header = &k_tables.header"]
     if model.weights_bytes:
         fields.append(f".weights = {symbols.weights(name)}")
     if model.state_bytes:
         fields.append(".state = k_state")
+    if model.fast_bytes:
+        fields.append(".fast = k_fast")
     if kernels:
         fields.append(".executables = &k_executable")
     if driven:
@@ -66,6 +70,11 @@ def source(model: Plan, kernels: Kernels | None) -> str:
         fields.append(f".wait = {calls_c.WAIT}")
     plan = f"const bm_plan_t {symbols.plan(name)}"
     return text + f"extern {plan};\n{plan} = {{\n{_lines(fields, 4)}}};\n"
+
+
+_FAST = """static uint8_t k_fast[{}] __attribute__((section(".bss.bm_fast"), aligned(64)));
+
+"""
 
 
 _EXECUTABLE = """static const bm_plan_executable_t k_executable = {{
@@ -157,6 +166,7 @@ def _constant_tables(model: Plan, tables_: list[_Table]) -> str:
         f".arena_bytes = {model.arena_bytes}u",
         f".weights_bytes = {model.weights_bytes}u",
         f".state_bytes = {model.state_bytes}u",
+        *([f".fast_bytes = {model.fast_bytes}u"] if model.fast_bytes else []),
         f".name = {offsets[model.name]}",
         f".executable_count = {int(bool(model.exports))}",
         f".driver_count = {sum(bool(entry.driver) for entry in model.entries)}",

@@ -15,7 +15,7 @@ from bmc.facts.operands import Kernel
 from bmc.names import op_signature
 from bmc.plan import tables
 from bmc.plan.calls import LinkedCall
-from bmc.plan.tables import Access, CommandKind, Plan
+from bmc.plan.tables import Access, CommandKind, Plan, Region
 from bmc.plan.weights import PackedWeights
 from bmc.report import (
     FORMAT_VERSION,
@@ -97,6 +97,7 @@ def report(
             output_bytes=_bytes(result.outputs),
         ),
         state_bytes=result.state_bytes,
+        fast_bytes=result.fast_bytes,
         ram_bytes=ram_bytes,
         macs=macs,
         parameters=sum(math.prod(parameter.shape) for parameter in model.parameters),
@@ -143,8 +144,9 @@ def _entry(entry: tables.Entry) -> Entry:
 
 
 def _life(entry: tables.Entry, life: tables.Life) -> Life:
-    """One tensor of the arena: it is alive in the commands [first_command, end_command) of the plan."""
+    """One tensor: it is alive in the commands [first_command, end_command) of the plan."""
     return Life(
+        region="fast" if life.region is Region.FAST else "arena",
         offset=life.offset,
         bytes=life.length,
         first_command=entry.first_command + life.first,

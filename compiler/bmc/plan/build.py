@@ -28,6 +28,7 @@ from bmc.plan import (
     barriers,
     check,
     contents,
+    fast,
     order,
     pieces,
     placement,
@@ -38,6 +39,7 @@ from bmc.plan import (
     waits,
 )
 from bmc.plan.calls import LinkedCall
+from bmc.plan.fast import Memories
 from bmc.plan.tables import (
     Access,
     Binding,
@@ -52,6 +54,8 @@ from bmc.plan.weights import PackedWeights
 from bmc.target import Target
 
 _MAX_PATTERN_BYTES = 4
+# Where a storage begins.
+Start = tuple[Region, int]
 
 
 def plan(
@@ -65,11 +69,13 @@ def plan(
     calls: dict[str, LinkedCall],
     *,
     has_budget: bool = False,
+    memories: Memories | None = None,
 ) -> Plan:
     """Returns the plan; `kernels` is None for a program that launches none.
 
     `operands` say what each dispatch function reads and writes, `calls` which of them are calls of libraries. With a
-    budget, copies that could be spared are, and tensors also share memory while only parts of them are alive.
+    budget, copies that could be spared are, and tensors also share memory while only parts of them are alive. With
+    `memories`, tensors and copies of weights lie in fast memory.
 
     Every entry point has the whole arena to itself. Tensors whose lives do not overlap share memory: an input
     lives until the last command that uses it, an output from the first one that writes it.
@@ -84,31 +90,37 @@ def plan(
     reset_count = len(commands)
     entries: list[tables.Entry] = []
     arena_bytes = ALIGNMENT  # C has no arrays of no bytes, as if all tensors are without elements.
+    fast_bytes = 0
     for signature, packed in zip(model.signatures, program.entries, strict=True):
         signatures.check(signature, packed)
         entry = tensors.split(packed, kinds.written)
         if has_budget:
             entry = views.forward(entry, kinds.accesses, kinds.alignments)
         entry = order.reorder(entry, kinds.accesses, in_parts=has_budget)
+        quick = fast.Placed(entry, {}, 0)
+        if memories is not None:
+            quick = fast.place(entry, _blocks(entry), operands, memories)
+            entry = quick.entry
         blocks = _blocks(entry)
         if has_budget and not entry.driver:
             blocks = _in_parts(entry, blocks)
-        arena = placement.place(blocks)
+        arena, starts = _starts(entry, blocks, quick)
         count = len(entry.inputs)
-        if has_budget and not entry.driver:
-            starts = arena.offsets[:count], arena.offsets[count:]
-            contents.check(entry, *starts, arena.size, kinds.accesses)
-        places = replace(shared, inputs=arena.offsets[:count], slabs=arena.offsets[count:])
-        inputs = tuple(
-            Tensor(*input_) for input_ in zip(signature.inputs, places.inputs, strict=True)
-        )
+        if (has_budget or memories is not None) and not entry.driver:
+            # As if fast memory were behind the arena.
+            ends = [arena * (region is Region.FAST) + offset for region, offset in starts]
+            contents.check(entry, ends[:count], ends[count:], arena + quick.size, kinds.accesses)
+        inputs_at = tuple(offset for _, offset in starts[:count])
+        places = replace(shared, inputs=inputs_at, slabs=starts[count:])
+        inputs = tuple(Tensor(*input_) for input_ in zip(signature.inputs, inputs_at, strict=True))
         lives = tuple(
-            tables.Life(offset, block.length, block.first, block.end)
-            for offset, block in zip(arena.offsets, blocks, strict=True)
+            tables.Life(*start, block.length, block.first, block.end)
+            for start, block in zip(starts, blocks, strict=True)
         )
         entries.append(_entry(entry, signature, inputs, lives, len(commands), places))
         commands += [_command(command, kinds, places) for command in entry.commands]
-        arena_bytes = max(arena_bytes, arena.size)
+        arena_bytes = max(arena_bytes, arena)
+        fast_bytes = max(fast_bytes, quick.size)
     result = Plan(
         name=name,
         isa_bits=target.isa_bits,
@@ -119,6 +131,7 @@ def plan(
         commands=tuple(commands),
         entries=tuple(entries),
         state_bytes=state.size,
+        fast_bytes=fast_bytes,
         reset_count=reset_count,
     )
     check.verify(result)
@@ -174,9 +187,9 @@ class _Places:
     weights: PackedWeights
     states: list[int]
     inputs: tuple[int, ...]
-    slabs: tuple[int, ...]
+    slabs: tuple[Start, ...]
 
-    def start(self, span: Span) -> tuple[Region, int]:
+    def start(self, span: Span) -> Start:
         index = span.storage.index
         match span.storage.kind:
             case StorageKind.CONSTANT:
@@ -185,7 +198,7 @@ class _Places:
                 return Region.STATE, self.states[index]
             case StorageKind.INPUT:
                 return Region.ARENA, self.inputs[index]
-        return Region.ARENA, self.slabs[index]
+        return self.slabs[index]
 
     def bind(self, span: Span, access: Access, alignment: int) -> Binding:
         """A span at a run-time offset is bound to the start of its storage."""
@@ -223,6 +236,18 @@ def _blocks(entry: HostFunction) -> list[placement.Block]:
             first, end = 0 if entry.driver else first, count
         blocks.append(placement.Block(slab.length, first, end))
     return blocks
+
+
+def _starts(
+    entry: HostFunction, blocks: list[placement.Block], quick: fast.Placed
+) -> tuple[int, tuple[Start, ...]]:
+    """Returns the bytes of the arena, and where each block begins: the inputs, and then the slabs."""
+    count = len(entry.inputs)
+    starts = {count + slab: (Region.FAST, offset) for slab, offset in quick.offsets.items()}
+    slow = [i for i in range(len(blocks)) if i not in starts]
+    arena = placement.place([blocks[i] for i in slow])
+    starts |= {i: (Region.ARENA, offset) for i, offset in zip(slow, arena.offsets, strict=True)}
+    return arena.size, tuple(starts[i] for i in range(len(blocks)))
 
 
 def _in_parts(entry: HostFunction, blocks: list[placement.Block]) -> list[placement.Block]:

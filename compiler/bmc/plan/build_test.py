@@ -315,7 +315,11 @@ class InputTest(unittest.TestCase):
         # The input, a slab between two copies, and the output, which is read after both.
         self.assertEqual(
             entry.lives,
-            (tables.Life(0, 64, 0, 1), tables.Life(64, 64, 0, 2), tables.Life(0, 64, 1, 3)),
+            (
+                tables.Life(Region.ARENA, 0, 64, 0, 1),
+                tables.Life(Region.ARENA, 64, 64, 0, 2),
+                tables.Life(Region.ARENA, 0, 64, 1, 3),
+            ),
         )
 
     def test_with_a_driver_they_are_apart(self) -> None:

@@ -36,13 +36,14 @@ def verify(result: Plan) -> None:
       BmcError: the model is beyond what the runtime's tables can hold.
       InternalError: a binding is out of range or misaligned, or an ordinal or count is wrong.
     """
-    if max(result.arena_bytes, result.weights_bytes, result.state_bytes) > _MAX_BYTES:
-        raise BmcError("too-large", "the model needs more than 4 GiB of arena, weights or state")
     sizes = {
         Region.ARENA: result.arena_bytes,
         Region.WEIGHTS: result.weights_bytes,
         Region.STATE: result.state_bytes,
+        Region.FAST: result.fast_bytes,
     }
+    if max(sizes.values()) > _MAX_BYTES:
+        raise BmcError("too-large", "the model needs more than 4 GiB of arena, weights or state")
     for tensor in (*result.inputs, *result.outputs):
         if len(tensor.info.shape) > tables.MAX_RANK:
             raise BmcError(

@@ -25,6 +25,7 @@ class Region(enum.IntEnum):
     ARENA = 0
     WEIGHTS = 1
     STATE = 2
+    FAST = 3
 
 
 class CommandKind(enum.IntEnum):
@@ -44,7 +45,7 @@ class Access(enum.IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A byte range of the arena, the weights or the state, and what a command does with it.
+    """A byte range of a region, and what a command does with it.
 
     The command relies on `offset` being a multiple of `alignment`.
     """
@@ -98,12 +99,13 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """Where a tensor lies in the arena, and when; only reports show it.
+    """Where a tensor lies, the arena or fast memory, and when; only reports show it.
 
     `offset` and `length` are in bytes. It is alive from command `first` of its entry point up to but not including
     `end`, which is one more than the number of commands if it is read after the last one.
     """
 
+    region: Region
     offset: int
     length: int
     first: int
@@ -140,7 +142,7 @@ class Entry:
       first_command: of the plan's.
       command_count: how many are its own.
       inputs, outputs: in signature order.
-      lives: of all its tensors in the arena, the inputs first.
+      lives: of all its tensors in the arena and fast memory, the inputs first.
       driver: statements over commands counted from first_command; () for a straight line.
       loads: for every Load of the driver, by the number of its variable.
       variable_bits: width of each variable.
@@ -170,6 +172,7 @@ class Plan:
     commands: tuple[Command, ...]
     entries: tuple[Entry, ...]
     state_bytes: int = 0
+    fast_bytes: int = 0
     reset_count: int = 0
 
     @property
@@ -203,7 +206,7 @@ def align(offset: int) -> int:
 
 # sizeof the runtime's structs, checked against runtime_bm/plan/plan_abi.json by a test.
 STRUCT_BYTES = {
-    "bm_plan_header_t": 128,
+    "bm_plan_header_t": 124,
     "bm_plan_entry_t": 32,
     "bm_plan_export_t": 12,
     "bm_plan_command_t": 28,

@@ -9,6 +9,8 @@
  *                                      at the origin of BM_ROM; optional
  *   #define BM_WEIGHTS_REGION          memory of the weights, default BM_ROM
  *   #define BM_ARENA_REGION            memory of the arena, default BM_RAM
+ *   #define BM_FAST_REGION             memory of what models keep in fast memory,
+ *                                      default BM_RAM
  *   #define BM_STACK_BYTES             stack, for the largest VLEN of the board
  *   #define BM_STACK_GUARD_BYTES       guard below it, a power of two >= 64
  *   #define BM_BOOT_HART               hart that runs, default 0; the others wait
@@ -31,6 +33,9 @@
 #endif
 #ifndef BM_ARENA_REGION
 #define BM_ARENA_REGION BM_RAM
+#endif
+#ifndef BM_FAST_REGION
+#define BM_FAST_REGION BM_RAM
 #endif
 #ifndef BM_BOOT_HART
 #define BM_BOOT_HART 0
@@ -130,6 +135,13 @@ SECTIONS {
     *(.bss.bm_arena .bss.bm_code)
     bm_arena_end = .;
   } > BM_ARENA_REGION
+
+  /* Likewise. */
+  .bm.fast (NOLOAD) : ALIGN(64) {
+    bm_fast_start = .;
+    *(.bss.bm_fast)
+    bm_fast_end = .;
+  } > BM_FAST_REGION
 
   .bss (NOLOAD) : ALIGN(8) {
     bm_bss_start = .;

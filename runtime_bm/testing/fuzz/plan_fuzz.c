@@ -94,6 +94,7 @@ static void reset(void) {
   edited.header = fake_tables.header;
   edited.header.bytes = sizeof(edited);
   edited.header.state_bytes = 256;
+  edited.header.fast_bytes = 128;
   edited.header.exports = table(offsetof(tables_t, exports), FAKE_EXPORT_COUNT);
   edited.header.commands =
       table(offsetof(tables_t, commands), FAKE_COMMAND_COUNT);
@@ -195,6 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   header->arena_bytes &= MAX_REGION_BYTES;
   header->weights_bytes &= MAX_REGION_BYTES;
   header->state_bytes &= MAX_REGION_BYTES;
+  header->fast_bytes &= MAX_REGION_BYTES;
   const size_t bytes =
       header->bytes < sizeof(*header) ? sizeof(*header) : header->bytes;
   make_library();
@@ -205,6 +207,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       .header = copy,
       .weights = fuzz_memory(BM_PLAN_ALIGNMENT, header->weights_bytes),
       .state = fuzz_memory(BM_PLAN_ALIGNMENT, header->state_bytes),
+      .fast = fuzz_memory(BM_PLAN_ALIGNMENT, header->fast_bytes),
       .executables = &kKernels,
   };
   arena.size = header->arena_bytes;
@@ -212,8 +215,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memset((void *)(uintptr_t)plan.weights, 0, header->weights_bytes);
   memset(arena.data, 0, arena.size);
   memset(plan.state, 0, header->state_bytes);
+  memset(plan.fast, 0, header->fast_bytes);
   try_plan(&plan);
   free(plan.state);
+  free(plan.fast);
   free(arena.data);
   free((void *)(uintptr_t)plan.weights);
   free(copy);

@@ -23,6 +23,7 @@
 typedef struct places_t {
   uint32_t weights;
   uint32_t state;
+  uint32_t fast;
   uint32_t executables;
   uint32_t drivers;
   uint32_t library_query;
@@ -136,6 +137,7 @@ static void read_plan(void) {
   fit_plan.header = header;
   fit_plan.weights = pointer_to(places.weights);
   fit_plan.state = pointer_to(places.state);
+  fit_plan.fast = pointer_to(places.fast);
   fit_plan.executables = places.executables != 0 ? &executable : NULL;
   fit_plan.drivers = pointer_to(places.drivers);
   fit_plan.bindings = bindings;

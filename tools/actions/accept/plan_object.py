@@ -21,7 +21,7 @@ _ABI = Path(__file__).absolute().parents[3] / "runtime_bm/plan/plan_abi.json"
 _STRUCTS = json.loads(_ABI.read_text())["structs"]
 
 # places_t of accept.c.
-_PLACES = Struct("<12I")
+_PLACES = Struct("<13I")
 _WORD = Struct("<I")
 
 # Weights and kernels are in other files, which align them as much as anything is.
@@ -114,6 +114,7 @@ def _read(elf: _Object, name: str) -> bytes:
     places = _PLACES.pack(
         elf.address(elf.pointer(plan, "weights")),
         elf.address(elf.pointer(plan, "state")),
+        elf.address(elf.pointer(plan, "fast")),
         elf.address(executables),
         elf.address(elf.pointer(plan, "drivers")),
         elf.address(elf.pointer(executables, "library_query")),

@@ -62,6 +62,7 @@ static const tables_t kTables = {
                .commands = {offsetof(tables_t, commands), 2},
 #ifdef STATE_ALIGNMENT
                .state_bytes = 64,
+               .fast_bytes = 64,
                .driver_count = 1,
                .bindings = {0, 4},
                .constants = {0, 64},
@@ -91,6 +92,7 @@ static const tables_t kTables = {
 #ifdef STATE_ALIGNMENT
 // Everything that a plan can have outside of its tables.
 static _Alignas(STATE_ALIGNMENT) uint8_t state[64];
+static _Alignas(64) uint8_t fast[64];
 static bm_plan_binding_t bindings[4] = ROWS;
 static uint32_t constants[CONSTANTS];
 static bm_status_t driver(const struct bm_plan_runner_t *runner) {
@@ -110,6 +112,7 @@ const bm_plan_t test_plan = {
 #ifdef STATE_ALIGNMENT
     .weights = weights,
     .state = state,
+    .fast = fast,
     .drivers = kDrivers,
     .bindings = bindings,
     .constants = constants,

@@ -4,14 +4,14 @@ function drawArena(parent, model, entry, show) {
   const box = section(
     parent, "arena", `Arena of ${entry.name}`,
     `${number(model.arena.bytes)} bytes. The line is the liveness bound, the least that this order of commands needs: ` +
-      `${number(model.arena.bound)}.`,
+      `${number(model.arena.bound)}.` + (model.fast ? ` Above it are ${number(model.fast)} bytes of fast memory.` : ""),
   );
   legend(box, [["input", "input"], ["between", "between"], ["output", "output"]]);
   chart(box, "Tensors in the arena over the commands", (svg, width) => {
     const height = 340;
     const [left, right, top, bottom] = [64, 8, 16, 34];
     const time = d3.scaleLinear([entry.first, Math.max(entry.end, entry.first + 1)], [left, width - right]);
-    const place = d3.scaleLinear([0, Math.max(model.arena.bytes, model.arena.bound, 1)], [height - bottom, top]);
+    const place = d3.scaleLinear([0, Math.max(model.arena.bytes + model.fast, model.arena.bound, 1)], [height - bottom, top]);
     const rows = svg.selectAll("svg.tensor").data(entry.tensors).join("svg").attr("class", "tensor")
       .attr("x", (d) => time(d.first)).attr("y", (d) => place(d.offset + d.bytes))
       .attr("width", (d) => Math.max(1, time(d.end) - time(d.first)))

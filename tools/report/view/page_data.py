@@ -135,6 +135,7 @@ def _model(model: Model, measured: Inference, vlen: int) -> Json:
         # Of all entry points that ran.
         "macs": sum(command["macs"] for command in commands),
         "arena": {"bytes": model.arena.bytes, "bound": model.arena.liveness_bound_bytes},
+        "fast": model.fast_bytes,
         "commands": commands,
         "harts": _harts(measured.harts, commands),
         "entries": [tensors.of_entry(model, entry) for entry in model.entries],

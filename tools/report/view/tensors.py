@@ -1,4 +1,4 @@
-"""The tensors of an entry point: their places and lives in the arena, and who writes and reads them."""
+"""The tensors of an entry point: their places and lives, and who writes and reads them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def of_entry(model: Model, entry: Entry) -> Json:
             {
                 "kind": kind,
                 "name": name,
-                "offset": tensor.offset,
+                # Fast memory is drawn behind the arena.
+                "offset": tensor.offset + (tensor.region == "fast") * model.arena.bytes,
                 "bytes": tensor.bytes,
                 "first": tensor.first_command,
                 # An output is read after the last command.
@@ -86,7 +87,7 @@ def _ways(commands: list[tuple[int, Command]], tensor: Life, *, is_input: bool) 
         ways.append({"writer": None, "readers": []})
         open_ways.append((ways[0], tensor))
     for index, command in commands:
-        bindings = [b for b in command.bindings if b.region == "arena" and _meet(tensor, b)]
+        bindings = [b for b in command.bindings if b.region == tensor.region and _meet(tensor, b)]
         for binding in bindings:
             if binding.reads:
                 for way, place in open_ways:

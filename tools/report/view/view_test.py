@@ -61,10 +61,10 @@ class TensorsTest(unittest.TestCase):
             command(binding(64, 64, reads=True), binding(0, 64, writes=True)),
             command(binding(0, 64, reads=True), binding(64, 64, writes=True)),
             tensors_=[
-                Life(0, 64, 0, 1),
-                Life(64, 64, 0, 2),
-                Life(0, 64, 1, 3),
-                Life(64, 64, 2, 4),
+                Life("arena", 0, 64, 0, 1),
+                Life("arena", 64, 64, 0, 2),
+                Life("arena", 0, 64, 1, 3),
+                Life("arena", 64, 64, 2, 4),
             ],
         )
         ways = [(way["tensor"], way["writer"], way["readers"]) for way in found["ways"]]
@@ -83,7 +83,7 @@ class TensorsTest(unittest.TestCase):
             command(binding(96, 32, writes=True)),
             command(binding(96, 32, reads=True)),
             command(binding(64, 64, reads=True)),
-            tensors_=[Life(0, 64, 0, 1), Life(64, 64, 0, 5)],
+            tensors_=[Life("arena", 0, 64, 0, 1), Life("arena", 64, 64, 0, 5)],
         )
         ways = [(way["writer"], way["readers"], way["lane"]) for way in found["ways"]]
         self.assertEqual(ways, [(0, [3], 0), (1, [2, 3], 1)])
@@ -93,7 +93,7 @@ class TensorsTest(unittest.TestCase):
             command(binding(64, 64, writes=True)),
             command(binding(64, 64, reads=True, writes=True)),
             command(binding(64, 64, reads=True)),
-            tensors_=[Life(0, 64, 0, 1), Life(64, 64, 0, 4)],
+            tensors_=[Life("arena", 0, 64, 0, 1), Life("arena", 64, 64, 0, 4)],
         )
         self.assertEqual([(w["writer"], w["readers"]) for w in found["ways"]], [(0, [1]), (1, [2])])
 

@@ -220,15 +220,15 @@ def _number(text):
         return None
     return int(digits, base) * _UNITS.get(text[-1:], 1)
 
-def _region(board, name, text):
+def _region(board, name, text, word_cycles):
     """Returns a memory of `board` that is described as in bm_board, for boards/board_files.py."""
     parts = [part.strip() for part in text.split(",")]
     numbers = [_number(part) for part in parts[:2]]
     holds = parts[2] if len(parts) == 3 else ""
-    if len(parts) not in [2, 3] or None in numbers or holds not in ["", "arena", "weights"]:
+    if len(parts) not in [2, 3] or None in numbers or holds not in ["", "arena", "fast", "weights"]:
         fail(("bm_board {}: the memory {} cannot be \"{}\": write its origin and its size, as in \"0x80000000, 16M\", " +
-              "and behind them `weights` or `arena` if it is for nothing else").format(board, name, text))
-    return {"name": name, "origin": numbers[0], "length": numbers[1], "holds": holds}
+              "and behind them `weights`, `arena` or `fast` if it is for nothing else").format(board, name, text))
+    return {"name": name, "origin": numbers[0], "length": numbers[1], "holds": holds, "word_cycles": word_cycles}
 
 def bm_board(
         *,
@@ -236,6 +236,7 @@ def bm_board(
         isa,
         title = "",
         memory = {},
+        word_cycles = {},
         stack_bytes = 0,
         stack_guard_bytes = 16 << 10,
         console = None,
@@ -269,9 +270,11 @@ def bm_board(
       title: what the board is, in a few words.
       memory: dict from the names of its memories to origin and size, such as `"0x80000000, 16M"`. The first holds code,
         constants and weights, the last what is written; they may be one. A memory between them says what alone it holds:
-        `"0x22000000, 32M, weights"`, or `arena`. The raw form of an image with weights apart is two files, `.bin`
+        `"0x22000000, 32M, weights"`, or `arena`, or `fast` for what models keep in fast memory. The raw form of an image with weights apart is two files, `.bin`
         without the weights and `.weights.bin`, and not one with the gap between them. Or the label of a memory.ldh of
         your own (runtime_bm/crt/link/sections.ld.S says what is in it), or nothing for a hosted board.
+      word_cycles: dict from the names of its memories to the cycles that a word of four bytes takes there. With all of
+        them, `memories` of bm_model may name this board's board.json.
       stack_bytes: stack of each hart, in bytes. Kernels spill whole vector registers: it is for the board's largest VLEN.
       stack_guard_bytes: guard below it, in bytes: a power of two of at least 64, enforced if the hart has PMP.
       console: driver of the console, e.g. `ns16550(0x10000000)` (boards/common/drivers.bzl).
@@ -316,7 +319,13 @@ def bm_board(
               "cc_library of your own").format(name))
     if hal and (console or exit or setup):
         fail("bm_board {}: leave out either `hal`, or `console`, `exit` and `setup`".format(name))
-    regions = [_region(name, region, text) for region, text in memory.items()] if made else []
+    regions = [
+        _region(name, region, text, word_cycles.get(region, 0))
+        for region, text in memory.items()
+    ] if made else []
+    unknown = [region for region in word_cycles if region not in (memory if made else {})]
+    if unknown:
+        fail("bm_board {}: word_cycles names {}, which is not in `memory`".format(name, unknown[0]))
     common = {key: kwargs[key] for key in ["tags", "testonly", "visibility"] if key in kwargs}
     if not hal:
         hal = ":hal"

@@ -45,6 +45,10 @@ def _bmc_compile(ctx, isa, libraries, out):
         args.add("--first-cases", ctx.attr.first_cases)
     if ctx.attr.ram:
         args.add("--ram", ctx.attr.ram)
+    if ctx.file.memories:
+        args.add("--memories", ctx.file.memories)
+    if ctx.attr.fast_ram:
+        args.add("--fast-ram", ctx.attr.fast_ram)
     if ctx.attr.stored_weights:
         args.add("--stored-weights", ctx.attr.stored_weights)
     if ctx.file.tuning:
@@ -61,7 +65,7 @@ def _bmc_compile(ctx, isa, libraries, out):
         tool = ctx.executable._bmc,
         arguments = args,
         inputs = [import_info.directory, import_info.optimized] + ctx.files.libcalls +
-                 [library.matcher for library in libraries] + ([ctx.file.tuning] if ctx.file.tuning else []),
+                 [library.matcher for library in libraries] + [file for file in [ctx.file.tuning, ctx.file.memories] if file],
         outputs = files.values(),
         env = BMC_ENV,
         execution_requirements = {"block-network": "1"},
@@ -113,6 +117,7 @@ _bm_model = rule(
     attrs = MODEL_ATTRS | ACCEPT_ATTRS | CODE_ATTRS | LIBRARY_ATTRS | {
         "c_name": attr.string(doc = "Prefix of the C symbols.", mandatory = True),
         "core": attr.string(doc = "The core whose cycles decide between kernels; empty: a blend of cores."),
+        "fast_ram": attr.int(doc = "Bytes of fast memory that the model may use; 0: a memory of the board for nothing else."),
         "first_cases": attr.int(doc = "On how many cases the target is checked; 0: on all."),
         "float_parts": attr.string_dict(
             doc = "Dispatches and weights of an int8 model that stay in floating point, or of an f16 model in f32, and why.",
@@ -130,6 +135,10 @@ _bm_model = rule(
         "libcalls": attr.label_list(doc = "Archives to link to the kernels."),
         "load_kernels": attr.bool(
             doc = "Whether the runtime loads the kernels' ELF into RAM when it starts, instead of running them in place.",
+        ),
+        "memories": attr.label(
+            doc = "board.json of a board that says what its memories cost.",
+            allow_single_file = [".json"],
         ),
         "ram": attr.int(doc = "Bytes of RAM that the model may need; 0: any."),
         "stored_weights": attr.string(
@@ -163,6 +172,8 @@ def bm_model(
         stored_weights = "",
         core = "",
         ram = 0,
+        memories = None,
+        fast_ram = 0,
         limits = {},
         shapes = {},
         constants = {},
@@ -199,6 +210,10 @@ def bm_model(
         Without it, a blend of cores decides, among kernels with few instructions.
       ram: how many bytes of RAM the model may need for tensors, state, and its kernels' scratch memory. It fits, or the
         build fails and names the least number that was found (docs/how-to/fit-into-ram.md). 0: any.
+      memories: board.json of a board that says what its memories cost, such as `//boards/mine:board.json`. Tensors, and
+        weights that kernels read many times, then go into its fast memory (docs/how-to/fit-into-ram.md).
+      fast_ram: how many bytes of fast memory the model may use, which `ram` does not count. 0: the memory of that board
+        that holds nothing else.
       limits: what the import of a model file may take, where that is not the default of `bmc import --limit`:
         `cpu_seconds`, `idle_seconds`, `memory_gib`, `nodes`, `tensor_bytes` or `trips`, each with a number as a string.
       shapes: of a model file, the shapes of inputs with dynamic dimensions, by name: `{"audio": [1, 512]}`.
@@ -252,6 +267,8 @@ def bm_model(
         stored_weights = stored_weights,
         core = core,
         ram = ram,
+        memories = memories,
+        fast_ram = fast_ram,
         tags = tags,
         tuning = tuning,
         **kwargs
@@ -270,6 +287,8 @@ def bm_model_variant(
         stored_weights = "",
         core = "",
         ram = 0,
+        memories = None,
+        fast_ram = 0,
         **kwargs):
     """A model that has been imported already, compiled in another way, or to be checked on fewer cases.
 
@@ -285,6 +304,8 @@ def bm_model_variant(
       stored_weights: as in bm_model.
       core: as in bm_model.
       ram: as in bm_model.
+      memories: as in bm_model.
+      fast_ram: as in bm_model.
       **kwargs: attributes of every rule, e.g. visibility.
     """
     label = native.package_relative_label(model)
@@ -299,6 +320,8 @@ def bm_model_variant(
         stored_weights = stored_weights,
         core = core,
         ram = ram,
+        memories = memories,
+        fast_ram = fast_ram,
         tags = kwargs.pop("tags", []) + ["manual"],
         tuning = tuning,
         **kwargs
@@ -331,10 +354,12 @@ def _compiled(*, name, kernels, tags, **kwargs):
         )
     for compiled_only in [
         "core",
+        "fast_ram",
         "first_cases",
         "float_parts",
         "imported",
         "load_kernels",
+        "memories",
         "ram",
         "scalar_kernels",
         "stored_weights",

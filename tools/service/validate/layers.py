@@ -23,7 +23,7 @@ from tools.run.debug.tolerance import Tolerance, finite
 from tools.service.service import Stop
 
 # bm_plan_binding_t.region.
-_REGIONS = {"arena": 0, "weights": 1, "state": 2}
+_REGIONS = {"arena": 0, "weights": 1, "state": 2, "fast": 3}
 # The most rows or columns that a padding may add.
 _MOST_PADDING = 8
 
