@@ -96,15 +96,10 @@ def plan(
         entry = tensors.split(packed, kinds.written)
         if has_budget:
             entry = views.forward(entry, kinds.accesses, kinds.alignments)
-        entry = order.reorder(entry, kinds.accesses, in_parts=has_budget)
-        quick = fast.Placed(entry, {}, 0)
-        if memories is not None:
-            quick = fast.place(entry, _blocks(entry), operands, memories)
-            entry = quick.entry
-        blocks = _blocks(entry)
-        if has_budget and not entry.driver:
-            blocks = _in_parts(entry, blocks)
-        arena, starts = _starts(entry, blocks, quick)
+        orders = order.reorder(entry, kinds.accesses, in_parts=has_budget)
+        laid_out = (_laid_out(each, operands, memories, in_parts=has_budget) for each in orders)
+        quick, blocks, arena, starts = min(laid_out, key=lambda each: each[2])
+        entry = quick.entry
         count = len(entry.inputs)
         if (has_budget or memories is not None) and not entry.driver:
             # As if fast memory were behind the arena.
@@ -238,16 +233,23 @@ def _blocks(entry: HostFunction) -> list[placement.Block]:
     return blocks
 
 
-def _starts(
-    entry: HostFunction, blocks: list[placement.Block], quick: fast.Placed
-) -> tuple[int, tuple[Start, ...]]:
-    """Returns the bytes of the arena, and where each block begins: the inputs, and then the slabs."""
+def _laid_out(
+    entry: HostFunction, kernels: dict[str, Kernel], memories: Memories | None, *, in_parts: bool
+) -> tuple[fast.Placed, list[placement.Block], int, tuple[Start, ...]]:
+    """Returns what is in fast memory, the lives of inputs and slabs, the bytes of the arena, and where each begins."""
+    quick = fast.Placed(entry, {}, 0)
+    if memories is not None:
+        quick = fast.place(entry, _blocks(entry), kernels, memories)
+        entry = quick.entry
+    blocks = _blocks(entry)
+    if in_parts and not entry.driver:
+        blocks = _in_parts(entry, blocks)
     count = len(entry.inputs)
     starts = {count + slab: (Region.FAST, offset) for slab, offset in quick.offsets.items()}
     slow = [i for i in range(len(blocks)) if i not in starts]
     arena = placement.place([blocks[i] for i in slow])
     starts |= {i: (Region.ARENA, offset) for i, offset in zip(slow, arena.offsets, strict=True)}
-    return arena.size, tuple(starts[i] for i in range(len(blocks)))
+    return quick, blocks, arena.size, tuple(starts[i] for i in range(len(blocks)))
 
 
 def _in_parts(entry: HostFunction, blocks: list[placement.Block]) -> list[placement.Block]:
@@ -258,12 +260,11 @@ def _in_parts(entry: HostFunction, blocks: list[placement.Block]) -> list[placem
     uses = pieces.uses(entry.commands)
     found = []
     for number, (storage, block) in enumerate(zip(storages, blocks, strict=True)):
-        used = [] if storage in returned else uses.get(storage, [])
         parts: list[placement.Part] = []
-        for start, end, positions in pieces.cut(used):
-            # An input is alive from the beginning.
+        for start, end, positions in pieces.cut(uses.get(storage, [])):
+            # An input is alive from the beginning, and what is returned to the end.
             first = 0 if number < len(entry.inputs) else min(positions)
-            until = max(positions) + 1
+            until = block.end if storage in returned else max(positions) + 1
             if parts and (parts[-1].end, parts[-1].first, parts[-1].until) == (start, first, until):
                 start = parts.pop().start
             parts.append(placement.Part(start, end, first, until))

@@ -52,8 +52,12 @@ class Graph:
     tensors: tuple[Tensor, ...]
 
 
-def reorder(entry: HostFunction, accesses: Accesses, *, in_parts: bool = False) -> HostFunction:
+def reorder(
+    entry: HostFunction, accesses: Accesses, *, in_parts: bool = False
+) -> list[HostFunction]:
     """Returns the entry with its commands in the best order that was found, which may be its own.
+
+    With parts, also in an order that needs no more, in which commands wait for others that read their results.
 
     An entry with a driver is unchanged, because a driver names ranges of commands.
 
@@ -63,8 +67,14 @@ def reorder(entry: HostFunction, accesses: Accesses, *, in_parts: bool = False) 
       in_parts: whether parts of a tensor are alive only from the first command that uses them to the last.
     """
     if entry.driver:
-        return entry
-    order = search(_graph(entry, accesses, in_parts))
+        return [entry]
+    graph = _graph(entry, accesses, in_parts)
+    order = search(graph)
+    orders = [order, late(graph, order)] if in_parts else [order]
+    return [_in_order(entry, each) for each in dict.fromkeys(orders)]
+
+
+def _in_order(entry: HostFunction, order: Sequence[int]) -> HostFunction:
     commands = tuple(entry.commands[number] for number in order)
     slabs = list(entry.slabs)
     for storage, used in pieces.uses(commands).items():
@@ -83,7 +93,7 @@ def _graph(entry: HostFunction, accesses: Accesses, in_parts: bool) -> Graph:
         if storage.kind not in (StorageKind.INPUT, StorageKind.SLAB):
             continue
         lengths: dict[int, int] = {}
-        if storage in returned or not in_parts:
+        if not in_parts:
             used = [Use(0, storage.length, use.position) for use in used]
         for start, end, positions in pieces.cut(used):
             bits = sum(1 << position for position in set(positions))
@@ -150,6 +160,29 @@ def search(graph: Graph) -> tuple[int, ...]:
                 ways[reached] = now, done, number
                 heapq.heappush(waiting, (done_count - 1, now, after, reached))
     return best
+
+
+def late(graph: Graph, order: Sequence[int]) -> tuple[int, ...]:
+    """Returns an order with no larger peak, in which commands that free little run just before others wait for them.
+
+    What they make is in the way of other tensors for a shorter time, so that places are found in fewer bytes.
+    """
+    memory = _Memory(graph)
+    limit = peak(graph, order)
+    found = list(order)
+    for number in reversed(order):
+        place = found.index(number)
+        end = next(
+            (n for n in range(place + 1, len(found)) if graph.before[found[n]] >> number & 1),
+            len(found),
+        )
+        done = sum(1 << each for each in found[:place])
+        if end == place + 1 or memory.run(number, done, 0)[1] < 0:
+            continue
+        tried = [*found[:place], *found[place + 1 : end], number, *found[end:]]
+        if peak(graph, tried) <= limit:
+            found = tried
+    return tuple(found)
 
 
 def _next(

@@ -45,7 +45,12 @@ class Program:
         self.entry = HostFunction("main", (source,), (result,), lives, commands)
 
     def reordered(self) -> HostFunction:
-        return order.reorder(self.entry, lambda command: self._accesses[names(command)])
+        return self.orders()[0]
+
+    def orders(self, *, in_parts: bool = False) -> list[HostFunction]:
+        return order.reorder(
+            self.entry, lambda command: self._accesses[names(command)], in_parts=in_parts
+        )
 
     def read(self, entry: HostFunction) -> dict[str, list[object]]:
         """Returns what each kernel finds in its bytes, if kernels write what depends on all that they find."""
@@ -130,10 +135,34 @@ class ReorderTest(unittest.TestCase):
             self.assertEqual(program.read(reordered), program.read(program.entry), seed)
         self.assertGreater(moved, 10)
 
+    def test_with_parts_commands_also_wait_for_their_readers(self) -> None:
+        moved = 0
+        for seed in range(60):
+            program = random_program(random.Random(seed))
+            first, *later = program.orders(in_parts=True)
+            for each in later:
+                moved += 1
+                self.assertEqual(program.read(each), program.read(program.entry), seed)
+                self.assertNotEqual(each.commands, first.commands)
+        self.assertGreater(moved, 10)
+
+    def test_late(self) -> None:
+        """Command 2 reads what 0 and 1 make; 3 reads what 0 makes."""
+        made = (
+            order.Tensor(64, 0b1101, is_input=False, is_returned=False),
+            order.Tensor(64, 0b0110, is_input=False, is_returned=False),
+        )
+        graph = order.Graph((0, 0, 0b11, 0b101), made)
+        self.assertEqual(order.late(graph, (0, 1, 2, 3)), (1, 0, 2, 3))
+        # If 0 makes room, it does so at once.
+        given = order.Tensor(128, 0b0001, is_input=True, is_returned=False)
+        graph = replace(graph, tensors=(*made, given))
+        self.assertEqual(order.late(graph, (0, 1, 2, 3)), (0, 1, 2, 3))
+
     def test_without_dependences_it_would_not(self) -> None:
         def is_the_same(seed: int) -> bool:
             program = random_program(random.Random(seed))
-            entry = order.reorder(program.entry, lambda command: [R] * len(command.spans))
+            (entry,) = order.reorder(program.entry, lambda command: [R] * len(command.spans))
             return program.read(entry) == program.read(program.entry)
 
         self.assertFalse(all(map(is_the_same, range(60))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bmc.strips.segment import Image, Segment, Window
 
@@ -14,12 +14,14 @@ class Kind(enum.Enum):
     """What matters of an operation.
 
     An INPUT is given by the caller. A SUM adds up several elements, so it is a kernel, with what is elementwise around
-    it. A FILLER makes the same rows again and again. What is ELEMENTWISE reads the row that it computes.
+    it. What is ELEMENTWISE reads the row that it computes, or one that several rows are made of. A JOIN puts the rows
+    of tensors side by side. A FILLER makes the same rows again and again.
     """
 
     INPUT = enum.auto()
     SUM = enum.auto()
     ELEMENTWISE = enum.auto()
+    JOIN = enum.auto()
     FILLER = enum.auto()
     OTHER = enum.auto()
 
@@ -204,9 +206,12 @@ class Outline:
         readers = [self.ops[n] for n in self._readers[number]]
         if op.kind is Kind.INPUT:
             return True
+        if op.kind is Kind.JOIN:
+            return any(r.kind is not Kind.JOIN for r in readers)
         if op.kind not in (Kind.SUM, Kind.ELEMENTWISE) or self._is_widening(op):
             return False
-        return any(r.kind is not Kind.ELEMENTWISE for r in readers)
+        # What is only joined is computed where it is joined.
+        return any(r.kind not in (Kind.ELEMENTWISE, Kind.JOIN) for r in readers)
 
     def _is_widening(self, op: Op) -> bool:
         """Whether an operation makes larger elements of each tensor that it reads, as its readers can themselves."""
@@ -225,8 +230,8 @@ class Outline:
             return True
         for reader in readers:
             windows = [w for source, w in self.ops[reader].reads if source == number]
-            if reader not in inside or any(window != Window() for window in windows):
+            if reader not in inside or any(replace(w, per=1) != Window() for w in windows if w):
                 return True
-            if self.ops[reader].kind is Kind.OTHER:
+            if self.ops[reader].kind in (Kind.JOIN, Kind.OTHER):
                 return True
         return not readers

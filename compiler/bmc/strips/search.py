@@ -22,8 +22,8 @@ class Cut:
     Attributes:
       first, last: the first and the last operation.
       rows: of the first image, for each strip.
-      pixels: whether images that are read behind them are pixels, whose rows are in one place each: so a row needs
-        no memory before it is computed.
+      pixels: whether images that strips read or return are pixels, whose rows are in one place each: so a row needs
+        no memory before it is computed, and none after it has been read.
     """
 
     first: int

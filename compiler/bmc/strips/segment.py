@@ -31,22 +31,31 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which rows of an operand a row of the result reads: `size` rows from row * stride + first on."""
+    """Which rows of an operand a row of the result reads: `size` rows from row * stride + first on.
+
+    With `per`, so many rows of the result read the same ones: row / per counts.
+    """
 
     stride: int = 1
     size: int = 1
     first: int = 0
+    per: int = 1
 
     def rows(self, rows: Rows, count: int) -> Rows:
         """Returns which of an operand's `count` rows some rows of the result read."""
-        last = (rows.end - 1) * self.stride + self.first + self.size
-        return Rows(max(rows.begin * self.stride + self.first, 0), min(last, count))
+        last = (rows.end - 1) // self.per * self.stride + self.first + self.size
+        return Rows(max(rows.begin // self.per * self.stride + self.first, 0), min(last, count))
 
     def known(self, until: int, count: int, total: int) -> int:
         """Returns how many of `total` rows of the result can be computed from the first `until` of `count` rows."""
         if until >= count:
             return total
-        return min(max((until - self.first - self.size) // self.stride + 1, 0), total)
+        complete = (until - self.first - self.size) // self.stride + 1
+        return min(max(complete, 0) * self.per, total)
+
+    def has_whole(self, rows: Rows) -> bool:
+        """Whether all rows of the result that read the same ones are among some rows, or none of them."""
+        return rows.begin % self.per == 0 and rows.end % self.per == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +122,11 @@ class Segment:
         return found
 
     def has_rows(self, strip: Strip) -> bool:
-        """Whether all that a strip computes is made of rows, and nothing of what is outside of an image alone."""
+        """Whether all that a strip computes is made of whole rows, and nothing of what is outside of an image alone."""
         return all(
-            window.rows(Rows(part.fresh, part.rows.end), self._count(source))
+            window.has_whole(fresh) and window.rows(fresh, self._count(source))
             for number, part in strip.items()
+            for fresh in [Rows(part.fresh, part.rows.end)]
             for source, window in self.images[number].reads
         )
 

@@ -57,6 +57,20 @@ class SegmentTest(unittest.TestCase):
         self.assertEqual(strips[0][2].rows, Rows(0, 2))
         self.assertEqual(strips[1][1], Part(Rows(1, 7), 3))
 
+    def test_two_rows_of_each(self) -> None:
+        window = Window(per=2)
+        self.assertEqual(window.rows(Rows(2, 6), 8), Rows(1, 3))
+        self.assertEqual(window.rows(Rows(3, 4), 8), Rows(1, 2))
+        self.assertEqual([window.known(n, 8, 15) for n in (0, 3, 7, 8)], [0, 6, 14, 15])
+        doubled = Image(32, ((0, window),))
+        segment = chain(convolution(-1, 16), doubled, convolution(1, 32))
+        for rows in (1, 3, 4):
+            strips = self.check(segment, rows)
+            self.assertTrue(all(map(segment.has_rows, strips)))
+        # A strip that begins inside of two rows is not made of whole ones.
+        uneven = replace(segment, first=2)
+        self.assertFalse(all(map(uneven.has_rows, uneven.strips(3))))
+
     def test_strides_and_rows_that_do_not_divide(self) -> None:
         for rows in (1, 2, 3, 5, 7, 16):
             with self.subTest(rows):

@@ -81,6 +81,31 @@ def _drop_axis_of_join(op: ir_util.Op) -> None:
         dead.erase()
 
 
+def expand_numbers(module: Any) -> None:
+    """Copies a number for each channel directly to where an image is reshaped whose channels become several axes."""
+    for op in ir_util.all_of(module, names.EXPAND_SHAPE):
+        maker = ir_util.definition(op.operands[0])
+        if maker is None or not is_image(op.operands[0]) or not is_by_channel(maker):
+            continue
+        shape = list(op.results[0].type.shape)
+        groups = ir.ArrayAttr(op.attributes["reassociation"])
+        axes = len(ir.ArrayAttr(groups[RANK - 1]))
+        if len(shape) != RANK - 1 + axes:
+            continue
+        with ir.InsertionPoint(op), op.location:
+            numbers = tensor.expand_shape(
+                ir.RankedTensorType.get(shape[-axes:], op.results[0].type.element_type),
+                maker.operands[0],
+                [list(range(axes))],
+                [],
+                shape[-axes:],
+            )
+            dims = [ir.AffineExpr.get_dim(axis) for axis in range(RANK - 1, len(shape))]
+            new = permute.copied(numbers, shape, ir.AffineMap.get(len(shape), 0, dims))
+        op.results[0].replace_all_uses_with(new)
+        ir_util.erase_unread([op])
+
+
 def amounts(op: ir_util.Op) -> dict[str, list[int]]:
     """The static offsets, sizes and strides of a slice or an insertion, or the sides of a padding."""
     sides = [name for name in op.attributes if name.startswith("static_")]

@@ -27,6 +27,10 @@ def windows(op: ir_util.Op) -> list[Window | None] | None:
     match op.name:
         case names.GENERIC:
             return _of_generic(op)
+        case names.COLLAPSE_SHAPE:
+            return _of_reshape(op, op.operands[0].type)
+        case names.EXPAND_SHAPE:
+            return _of_reshape(op, kind)
         case names.EMPTY:
             return []
         case names.BROADCAST:
@@ -51,6 +55,19 @@ def windows(op: ir_util.Op) -> list[Window | None] | None:
                 _SAME if isinstance(operand.type, ir.RankedTensorType) else None
                 for operand in op.operands
             ]
+    return None
+
+
+def _of_reshape(op: ir_util.Op, long: Any) -> list[Window | None] | None:
+    """`long` is the type with more axes, of which a row of the type with fewer has the first, or the second as well."""
+    groups = ir.ArrayAttr(op.attributes["reassociation"])
+    if not len(groups):
+        return None
+    match len(ir.ArrayAttr(groups[0])):
+        case 1:
+            return [_SAME]
+        case 2 if op.name == names.COLLAPSE_SHAPE:
+            return [Window(per=long.shape[1])]
     return None
 
 

@@ -21,6 +21,7 @@ _GROUPED = (
     names.EMPTY,
     names.FILL,
     names.EXTRACT_SLICE,
+    *names.RESHAPES,
 )
 
 
@@ -91,10 +92,11 @@ def _group(join: ir_util.Op) -> list[ir_util.Op]:
             return
         if maker.name == names.GENERIC and not images.is_marked(maker):
             behind = _sum_behind(value, sums)
-            if below or (behind is not None and behind != root):
+            if below or (behind is not None and (root is None or behind != root)):
                 return
+        is_root = root is not None and maker == root
         for operand in maker.operands:
-            visit(operand, below or maker == root)
+            visit(operand, below or is_root)
         found.append(maker)
 
     visit(join.operands[0], False)
@@ -104,8 +106,9 @@ def _group(join: ir_util.Op) -> list[ir_util.Op]:
 def _sum_behind(value: Any, known: dict[Any, ir_util.Op | None]) -> ir_util.Op | None:
     """Returns the last sum that an image is computed from, with nothing apart from it in between."""
     if value not in known:
-        maker = ir_util.defined_by(value, names.GENERIC)
-        found = [maker] if maker is None or ir_util.reduces(maker) else []
+        maker = ir_util.defined_by(value, names.GENERIC, *names.RESHAPES)
+        is_end = maker is None or (maker.name == names.GENERIC and ir_util.reduces(maker))
+        found = [maker] if is_end else []
         for operand in maker.operands if maker is not None and not found else ():
             found.append(_sum_behind(operand, known))
         known[value] = next((each for each in reversed(found) if each is not None), None)

@@ -21,6 +21,7 @@ _FILLERS = (names.EMPTY, names.FILL, names.BROADCAST)
 def apply(module: Any, context: Context) -> None:
     """Cuts the functions that the context has cuts for, and notes the outlines of all."""
     images.drop_unit_axes(module)
+    images.expand_numbers(module)
     for function in ir_util.all_of(module, names.HOST_FUNCTION):
         name = ir_util.string(function, "sym_name")
         if len(function.regions[0].blocks) != 1:
@@ -43,10 +44,23 @@ def apply(module: Any, context: Context) -> None:
                 if outline.ops[number].kind is Kind.FILLER
             }
             stretched = [ops[number] for number in stretch.numbers]
+            if cut.pixels:
+                outside = [_as_pixels(value) for value in outside]
             moving = {ops[number] for number in stretch.numbers if outline.ops[number].moves}
             _move_behind(ops[cut.first : cut.last + 1], moving)
             whole = _Cutter(stretched, outside, stretch.segment, fillers, cut.pixels).cut(cut.rows)
             computed |= {stretch.numbers[place]: value for place, value in whole.items()}
+
+
+def _as_pixels(value: Any) -> Any:
+    """Returns an image with each row in one place, so that rows that strips have read need no memory any more."""
+    maker = ir_util.definition(value)
+    if maker is None or maker.name != names.GENERIC or not images.is_image(value):
+        return value
+    with ir.InsertionPoint.after(maker), maker.location:
+        pixels = images.strip_of(value, pixels=True)
+    value.replace_all_uses_except(pixels, pixels.owner.operation)
+    return pixels
 
 
 def _move_behind(ops: list[ir_util.Op], stretched: set[ir_util.Op]) -> None:
@@ -79,7 +93,7 @@ def _outline(ops: list[ir_util.Op]) -> Outline:
             size = ir_util.tensor_bytes(kind) // max(count, 1)
         found.append(
             Op(
-                Kind.INPUT if is_input else _kind(op, moves),
+                Kind.INPUT if is_input else _kind(op, moves, windows is not None),
                 count,
                 size,
                 tuple(reads),
@@ -100,9 +114,13 @@ def _is_input(op: ir_util.Op) -> bool:
     )
 
 
-def _kind(op: ir_util.Op, moves: bool) -> Kind:
+def _kind(op: ir_util.Op, moves: bool, is_apart: bool) -> Kind:
     if op.name in _FILLERS:
         return Kind.FILLER
+    if op.name in names.RESHAPES and is_apart:
+        return Kind.ELEMENTWISE if moves else Kind.FILLER
+    if op.name == names.INSERT_SLICE and moves:
+        return Kind.JOIN
     if op.name != names.GENERIC:
         return Kind.OTHER
     if ir_util.reduces(op):
@@ -225,6 +243,8 @@ class _Cutter:
                 above = needed.begin - (fresh.begin - padding)
                 _set(new, "static_low", above)
                 _set(new, "static_high", fresh.count - needed.count - above)
+            case names.EXPAND_SHAPE:
+                _set(new, "static_output_shape", fresh.count)
             case names.EXTRACT_SLICE:
                 _set(new, "static_offsets", 0)
                 _set(new, "static_sizes", fresh.count)

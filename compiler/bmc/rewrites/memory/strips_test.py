@@ -47,6 +47,24 @@ _TWO_RESULTS = (
 )
 
 
+# Two convolutions, between which each pixel becomes four.
+_UPSAMPLED = (
+    "func.func @main(%x: tensor<1x12x10x8xf32>, %w: tensor<3x3x8x8xf32>) -> tensor<1x24x20x8xf32> {\n"
+    "  %u = stablehlo.constant dense<2.0> : tensor<3x3x8x32xf32>\n"
+    + _CONVOLUTION.format(name=0, x="%x", w="%u", s=1, h=12, ho=12, wo=10)
+    .replace("3x3x8x8x", "3x3x8x32x")
+    .replace("x10x8xf32>\n", "x10x32xf32>\n")
+    + """
+  %b = stablehlo.reshape %0 : (tensor<1x12x10x32xf32>) -> tensor<1x12x10x2x2x8xf32>
+  %t = stablehlo.transpose %b, dims = [0, 1, 3, 2, 4, 5]
+    : (tensor<1x12x10x2x2x8xf32>) -> tensor<1x12x2x10x2x8xf32>
+  %a = stablehlo.reshape %t : (tensor<1x12x2x10x2x8xf32>) -> tensor<1x24x20x8xf32>
+"""
+    + _CONVOLUTION.format(name=1, x="%a", w="%w", s=1, h=24, ho=24, wo=20).replace("x10x8", "x20x8")
+    + "  return %1 : tensor<1x24x20x8xf32>\n}\n"
+)
+
+
 class StripsTest(support.OptimizedTest):
     def setUp(self) -> None:
         super().setUp()
@@ -93,6 +111,16 @@ class StripsTest(support.OptimizedTest):
             found = self.results_rewritten(self.x, self.w)
             for result, wanted in zip(found, want, strict=True):
                 np.testing.assert_array_equal(result, wanted)
+
+    def test_rows_that_become_two(self) -> None:
+        self.in_strips(0, _UPSAMPLED)
+        want = self.run_rewritten(self.x, self.w)
+        self.assertTrue(want.any())
+        for rows in (2, 4, 6):
+            text = self.in_strips(rows, _UPSAMPLED, pixels=True)
+            self.assertIn("bm.strip", text)
+            self.assertIsNone(re.search("collapse_shape .* into tensor<24x20x8xf32>", text))
+            np.testing.assert_array_equal(self.run_rewritten(self.x, self.w), want)
 
     def test_no_tensor_between_layers_is_whole(self) -> None:
         whole = re.compile(
