@@ -10,6 +10,7 @@ from bmc import frontends, target
 from bmc.cores import core as cores
 from bmc.frontends import importing
 from bmc.plan.tables import MAX_HARTS
+from bmc.release import VERSION
 from bmc.rewrites.pipeline import PIPELINE
 from bmc.rewrites.runner import describe
 
@@ -29,6 +30,9 @@ def parser() -> argparse.ArgumentParser:
     """Returns the parser of bmc's arguments, which also names the `command`."""
     whole = argparse.ArgumentParser(
         prog="bmc", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    whole.add_argument(
+        "--version", action="version", version=f"bmc {VERSION}", help="print the version and exit"
     )
     importing.add_general(whole)
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")

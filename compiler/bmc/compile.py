@@ -31,6 +31,7 @@ from bmc.plan.calls import LinkedCall
 from bmc.plan.fast import Memories
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights
+from bmc.release import VERSION
 from bmc.rewrites.context import Config, Context
 from bmc.rewrites.decisions import Again, Decisions, decided
 from bmc.rewrites.iree import lowering_configs, soft_halves
@@ -172,7 +173,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         liveness_bound_bytes=lowered.liveness_bound,
         macs=lowered.macs,
         flags=lowered.flags,
-        versions={"iree-base-compiler": installed_version()},
+        versions={"ironcast": VERSION, "iree-base-compiler": installed_version()},
         int8=lowered.int8,
         outputs={file: artifacts.sha256(data) for file, data in files.items()},
     )

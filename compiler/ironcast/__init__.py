@@ -16,7 +16,6 @@ import tempfile
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +23,14 @@ import cloudpickle
 
 from bmc import export as _export
 from bmc.errors import BmcError
+from bmc.release import VERSION
 from bmc.spec import ModelSpec
 from ironcast.errors import IroncastError
 from ironcast.session import Session
 
 __all__ = ["Checked", "Compiled", "IroncastError", "Ran", "Session", "check", "compile", "run"]
 
-try:
-    __version__ = metadata.version("ironcast")
-except metadata.PackageNotFoundError:
-    # Not installed: the source tree, which Bazel builds.
-    __version__ = "0.dev0"
+__version__ = VERSION
 
 # What bmc imports instead of the user's model.py.
 _LOADER = """\

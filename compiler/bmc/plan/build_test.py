@@ -313,14 +313,8 @@ class InputTest(unittest.TestCase):
     def test_the_plan_says_when_its_tensors_are_alive(self) -> None:
         (entry,) = self.plan().entries
         # The input, a slab between two copies, and the output, which is read after both.
-        self.assertEqual(
-            entry.lives,
-            (
-                tables.Life(Region.ARENA, 0, 64, 0, 1),
-                tables.Life(Region.ARENA, 64, 64, 0, 2),
-                tables.Life(Region.ARENA, 0, 64, 1, 3),
-            ),
-        )
+        lives = ((0, 64, 0, 1), (64, 64, 0, 2), (0, 64, 1, 3))
+        self.assertEqual(entry.lives, tuple(tables.Life(Region.ARENA, *life) for life in lives))
 
     def test_with_a_driver_they_are_apart(self) -> None:
         self.assertEqual(self.places(Run(0, 2)), (0, 128))

@@ -1,5 +1,7 @@
 """release: the source tree as an archive that other repositories fetch."""
 
+load("//compiler/bmc:version.bzl", "VERSION")
+
 def release(*, name, contents, tracked = True, **kwargs):
     """Makes ironcast.tar.gz, its hash, and what a WORKSPACE needs to fetch it.
 
@@ -18,7 +20,7 @@ def release(*, name, contents, tracked = True, **kwargs):
             "ironcast.tar.gz.sha256",
         ],
         cmd = "$(execpath //tools/dev/release) --tree $(execpath //:WORKSPACE) " +
-              "--contents $(execpath {}) --out $(RULEDIR)".format(contents) + (" --tracked" if tracked else ""),
+              "--contents $(execpath {}) --out $(RULEDIR) --version {}".format(contents, VERSION) + (" --tracked" if tracked else ""),
         # It reads the tree itself. @tree makes it run again when a file changes.
         local = True,
         tags = ["manual"],

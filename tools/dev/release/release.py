@@ -1,4 +1,4 @@
-"""Packs the source tree for other repositories: release --tree DIR --contents FILE --out DIR [--tracked].
+"""Packs the source tree for other repositories: release --tree DIR --contents FILE --out DIR --version V [--tracked].
 
 Writes ironcast.tar.gz, its sha256, and the lines that a WORKSPACE file needs. The same tree gives the same bytes.
 """
@@ -25,6 +25,7 @@ _LEFT_OUT = re.compile(r"docs/|\.ci/|(.*/)?(\.\w+_cache|__pycache__|checkpoint)/
 _NAMED = 5
 
 SNIPPET = """\
+# Ironcast {version}.
 load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 
 # `url` is where you put the archive; file:///... works too.
@@ -99,6 +100,7 @@ def main(parser: cli.Parser, args: list[str]) -> int:
     parser.add_argument("--tree", type=Path, required=True, help="a file at the top of the tree")
     parser.add_argument("--contents", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--version", required=True, help="of Ironcast")
     parser.add_argument(
         "--tracked", action="store_true", help="refuse files that git does not track"
     )
@@ -111,7 +113,9 @@ def main(parser: cli.Parser, args: list[str]) -> int:
     sha256 = hashlib.sha256(packed).hexdigest()
     (options.out / NAME).write_bytes(packed)
     (options.out / f"{NAME}.sha256").write_text(f"{sha256}  {NAME}\n")
-    (options.out / "ironcast.snippet").write_text(SNIPPET.format(name=NAME, sha256=sha256))
+    (options.out / "ironcast.snippet").write_text(
+        SNIPPET.format(name=NAME, sha256=sha256, version=options.version)
+    )
     return 0
 
 

@@ -65,6 +65,7 @@ class ReleaseTest(unittest.TestCase):
         contents.write_text(CONTENTS)
         out.mkdir()
         arguments = [f"--tree={self.tree}/WORKSPACE", f"--contents={contents}", f"--out={out}"]
+        arguments.append("--version=1.2.3")
         # A tree without git has nothing else to go by.
         self.assertEqual(release.main([*arguments, "--tracked"]), 0)
         (out / release.NAME).unlink()

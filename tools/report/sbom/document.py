@@ -64,10 +64,11 @@ def model(report: Model) -> Component:
     )
 
 
-def runtime() -> Component:
+def runtime(version: str) -> Component:
     """Ironcast's own code on the target."""
     return Component(
         name="ironcast",
+        version=version,
         type=ComponentType.LIBRARY,
         bom_ref="ironcast",
         scope=ComponentScope.REQUIRED,

@@ -29,7 +29,7 @@ def main(parser: cli.Parser, args: list[str]) -> int:
     report = load(options.report, Image)
     ironcast = options.table.absolute().parents[1]
     components = [
-        document.runtime(),
+        document.runtime(report.models[0].versions["ironcast"]),
         *map(document.model, report.models),
         *map(document.part, parts.python(ironcast, options.package)),
         *map(document.part, parts.debian(ironcast, options.map.read_text(encoding="utf-8"))),

@@ -1,4 +1,6 @@
-"""note_c: what an image was built for, in the image."""
+"""note_c: what an image was built for, and by which version, in the image."""
+
+load("//compiler/bmc:version.bzl", "VERSION")
 
 # A note is a name and a text, each padded to four bytes. Assembly, because C would give it memory on the
 # target. lld keeps notes when it drops unreferenced sections.
@@ -31,7 +33,7 @@ def note_c(board, isa, models):
     Returns:
       string.
     """
-    text = json.encode({"board": board, "isa": isa, "models": models})
+    text = json.encode({"board": board, "ironcast": VERSION, "isa": isa, "models": models})
 
     # A string of the assembler in a string of C.
     return _NOTE.format(text = _quoted(_quoted(text)))
