@@ -19,6 +19,24 @@ _PLUMBING = re.compile(
 _ATTRIBUTES = re.compile(r"\b(BM_MUST_USE|BM_NORETURN|static inline|extern)\s+")
 
 
+# The headers that applications, boards and kernel libraries include.
+PUBLIC = (
+    "runtime_bm/bm.h",
+    "runtime_bm/app/models.h",
+    "runtime_bm/app/hooks.h",
+    "runtime_bm/base/status.h",
+    "runtime_bm/base/quantize.h",
+    "runtime_bm/base/dtype.h",
+    "runtime_bm/base/span.h",
+    "runtime_bm/base/text.h",
+    "runtime_bm/base/check.h",
+    "runtime_bm/base/result.h",
+    "runtime_bm/hal/hal.h",
+    "runtime_bm/hal/harts.h",
+    "runtime_bm/hal/application.h",
+)
+
+
 @dataclass(frozen=True)
 class Declaration:
     """One declaration.

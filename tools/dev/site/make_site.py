@@ -32,22 +32,6 @@ from tools.dev.site.pages import (
     source_page,
 )
 
-# Headers that applications and boards include; runtime_bm/bm.h first.
-HEADERS = (
-    "runtime_bm/bm.h",
-    "runtime_bm/app/models.h",
-    "runtime_bm/app/hooks.h",
-    "runtime_bm/base/status.h",
-    "runtime_bm/base/quantize.h",
-    "runtime_bm/base/dtype.h",
-    "runtime_bm/base/span.h",
-    "runtime_bm/base/text.h",
-    "runtime_bm/base/check.h",
-    "runtime_bm/base/result.h",
-    "runtime_bm/hal/hal.h",
-    "runtime_bm/hal/harts.h",
-    "runtime_bm/hal/application.h",
-)
 RULES = {
     "tools/rules/defs.bzl": "Rules",
     "tools/rules/providers.bzl": "Providers",
@@ -127,7 +111,7 @@ def assemble(
         reference[file] = page
         generated[page] = text
 
-    for file in HEADERS:
+    for file in c_headers.PUBLIC:
         sections = c_headers.parse((tree / file).read_text(encoding="utf-8"), file)
         add(file, "reference/c/" + Path(file).stem, c_headers.render(sections, file))
     starlark = starlark_files.Files(tree)
