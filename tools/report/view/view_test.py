@@ -15,7 +15,7 @@ from unittest import mock
 from blank import blank
 
 from bmc import records
-from bmc.report import Binding, Command, Entry, Life, Model, Tensor
+from bmc.report import FORMAT_VERSION, Arena, Binding, Command, Entry, Life, Model, Tensor
 from tools.report.files import save
 from tools.report.memory.points import Frontier, Frontiers, Point
 from tools.report.report import Image
@@ -53,7 +53,8 @@ class TensorsTest(unittest.TestCase):
             outputs=(blank(Tensor, name="y", offset=64, bytes=64),),
             tensors=tuple(tensors_),
         )
-        return tensors.of_entry(blank(Model, commands=commands), entry)
+        model = blank(Model, arena=blank(Arena, bytes=128), commands=commands)
+        return tensors.of_entry(model, entry)
 
     def test_two_tensors_in_one_place_have_their_own_ways(self) -> None:
         found = self.entry(
@@ -76,6 +77,17 @@ class TensorsTest(unittest.TestCase):
         # One follows the other, so all are in one lane; the output ends with the last command.
         self.assertEqual({way["lane"] for way in found["ways"]}, {0})
         self.assertEqual(found["tensors"][3]["end"], 3)
+
+    def test_fast_memory_is_behind_the_arena(self) -> None:
+        fast = Binding("fast", 0, 64, False, True)
+        found = self.entry(
+            command(binding(0, 64, reads=True), fast),
+            command(Binding("fast", 0, 64, True, False), binding(64, 64, writes=True)),
+            tensors_=[Life("arena", 0, 64, 0, 1), Life("fast", 0, 64, 0, 2)],
+        )
+        self.assertEqual([row["offset"] for row in found["tensors"]], [0, 128])
+        ways = [(way["tensor"], way["writer"], way["readers"]) for way in found["ways"]]
+        self.assertEqual(ways, [(0, None, [0]), (1, 0, [1])])
 
     def test_parts_are_read_from_who_wrote_them(self) -> None:
         found = self.entry(
@@ -309,7 +321,7 @@ class CommandTest(unittest.TestCase):
                 json.dumps(damaged),
                 "is no report of this Ironcast: models[0].commands[0].layer is missing",
             ),
-            (json.dumps(old), "has reports of format 3, not 6"),
+            (json.dumps(old), f"has reports of format 3, not {FORMAT_VERSION}"),
             (None, "cannot be read: No such file"),
         ):
             other = self.folder / "other.json"
