@@ -99,7 +99,7 @@ class SchemaTest(unittest.TestCase):
                 r"instructions: 'many' is not of type 'integer'",
                 "run.models[0].commands[0].instructions",
             ),
-            (older, r"format_version: 6 was expected", "models[0].format_version"),
+            (older, r"format_version: 7 was expected", "models[0].format_version"),
         ]
         for change, message, place in changes:
             report = copy.deepcopy(REPORTS[0])
