@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from bmc.errors import BmcError
-from bmc.plan.tables import Command, CommandKind, Entry, Plan
+from bmc.plan.tables import Command, CommandKind, Entry, Plan, Region
 from bmc.rewrites.context import Config, Context
 from bmc.strips import search
 from bmc.strips.bound import bytes_by_rows
@@ -242,7 +242,11 @@ def _peak(plan: Plan) -> str:
     for entry in plan.entries:
         commands = plan.commands[entry.first_command :][: entry.command_count]
         for time in range(len(commands)):
-            alive = [n for n, life in enumerate(entry.lives) if life.first <= time < life.end]
+            alive = [
+                n
+                for n, life in enumerate(entry.lives)
+                if life.region is Region.ARENA and life.first <= time < life.end
+            ]
             size = sum(entry.lives[n].length for n in alive)
             if size > most:
                 alive.sort(key=lambda n: -entry.lives[n].length)

@@ -10,7 +10,8 @@ from bmc import json_shapes
 from bmc.errors import BmcError
 from bmc.plan.fast import Memories
 
-_SHAPE = {"name": str, "memory": [{"name": str, "length": str, "word_cycles": int}]}
+_MEMORY = {"name": str, "length": str, "word_cycles": int, "holds": ([str], type(...))}
+_SHAPE = {"name": str, "memory": [_MEMORY]}
 
 
 def read(path: Path, fast_ram: int | None) -> Memories:
@@ -32,12 +33,19 @@ def read(path: Path, fast_ram: int | None) -> Memories:
         raise BmcError("bad-memories", f"'{path}' cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise BmcError("bad-memories", f"'{path}' is not JSON") from None
+    if not isinstance(board, dict):
+        raise BmcError("bad-memories", f"'{path}' is not a JSON object")
     if wrong := json_shapes.misfit(board, _SHAPE) or ("" if board["memory"] else "memory"):
         raise BmcError(
             "bad-memories",
             f"'{path}' lacks {wrong}",
             hint="a board says what its memories cost by `word_cycles` of bm_board",
         )
+    for memory in board["memory"]:
+        if memory["word_cycles"] < 1:
+            raise BmcError(
+                "bad-memories", f"'{path}': a word takes 1 cycle or more, also in {memory['name']}"
+            )
     fast, own = _holding(board, "fast", -1)
     room = _length(path, fast) if own else None
     if fast_ram is None and room is None:
@@ -66,8 +74,11 @@ def _holding(board: dict[str, Any], part: str, place: int) -> tuple[dict[str, An
 
 def _length(path: Path, memory: dict[str, Any]) -> int:
     try:
-        return int(memory["length"], 0)
+        length = int(memory["length"], 0)
     except ValueError:
+        length = 0
+    if length < 1:
         raise BmcError(
             "bad-memories", f"'{path}': {memory['length']!r} is no length of {memory['name']}"
-        ) from None
+        )
+    return length

@@ -48,12 +48,16 @@ class MemoriesTest(unittest.TestCase):
             (64, (), "lacks memory"),
             (64, ({**_FLASH, "word_cycles": True}, _RAM), r"lacks memory\[0\].word_cycles"),
             (None, (_FLASH, {**_TCM, "length": "a lot"}, _RAM), "'a lot' is no length of tcm"),
+            (None, (_FLASH, {**_TCM, "length": "-64"}, _RAM), "'-64' is no length of tcm"),
+            (64, ({**_FLASH, "word_cycles": 0}, _RAM), "1 cycle or more, also in flash"),
+            (64, ({**_FLASH, "holds": 7}, _RAM), r"lacks memory\[0\].holds"),
         ):
             with self.subTest(text), self.assertRaisesRegex(BmcError, text):
                 self.read(fast_ram, *regions)
-        self.path.write_text("[")
-        with self.assertRaisesRegex(BmcError, "is not JSON"):
-            memories.read(self.path, None)
+        for text, message in (("[", "is not JSON"), ("[]", "is not a JSON object")):
+            self.path.write_text(text)
+            with self.assertRaisesRegex(BmcError, message):
+                memories.read(self.path, None)
         with self.assertRaisesRegex(BmcError, "cannot be read: No such file"):
             memories.read(self.path.with_name("none.json"), None)
 

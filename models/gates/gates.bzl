@@ -89,7 +89,7 @@ def _measured(*, name, model, few, cases, board, isa):
                 isa = isa,
                 models = [used],
                 run_env = env,
-                tags = ["manual"] if "cache" in suffix else [],
+                tags = ["manual"] if "cache" in suffix or suffix == _FAST else [],
             )
         bm_run(
             name = image + "._profile.run",

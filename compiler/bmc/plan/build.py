@@ -55,7 +55,7 @@ from bmc.target import Target
 
 _MAX_PATTERN_BYTES = 4
 # Where a storage begins.
-Start = tuple[Region, int]
+_Start = tuple[Region, int]
 
 
 def plan(
@@ -182,9 +182,9 @@ class _Places:
     weights: PackedWeights
     states: list[int]
     inputs: tuple[int, ...]
-    slabs: tuple[Start, ...]
+    slabs: tuple[_Start, ...]
 
-    def start(self, span: Span) -> Start:
+    def start(self, span: Span) -> _Start:
         index = span.storage.index
         match span.storage.kind:
             case StorageKind.CONSTANT:
@@ -235,7 +235,7 @@ def _blocks(entry: HostFunction) -> list[placement.Block]:
 
 def _laid_out(
     entry: HostFunction, kernels: dict[str, Kernel], memories: Memories | None, *, in_parts: bool
-) -> tuple[fast.Placed, list[placement.Block], int, tuple[Start, ...]]:
+) -> tuple[fast.Placed, list[placement.Block], int, tuple[_Start, ...]]:
     """Returns what is in fast memory, the lives of inputs and slabs, the bytes of the arena, and where each begins."""
     quick = fast.Placed(entry, {}, 0)
     if memories is not None:
@@ -260,11 +260,15 @@ def _in_parts(entry: HostFunction, blocks: list[placement.Block]) -> list[placem
     uses = pieces.uses(entry.commands)
     found = []
     for number, (storage, block) in enumerate(zip(storages, blocks, strict=True)):
+        used = uses.get(storage, [])
+        if storage in returned:
+            # The caller reads it after the last command.
+            used = [*used, pieces.Use(0, storage.length, len(entry.commands))]
         parts: list[placement.Part] = []
-        for start, end, positions in pieces.cut(uses.get(storage, [])):
-            # An input is alive from the beginning, and what is returned to the end.
+        for start, end, positions in pieces.cut(used):
+            # An input is alive from the beginning.
             first = 0 if number < len(entry.inputs) else min(positions)
-            until = block.end if storage in returned else max(positions) + 1
+            until = max(positions) + 1
             if parts and (parts[-1].end, parts[-1].first, parts[-1].until) == (start, first, until):
                 start = parts.pop().start
             parts.append(placement.Part(start, end, first, until))

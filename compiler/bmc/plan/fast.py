@@ -24,7 +24,7 @@ from bmc.host.program import (
 from bmc.plan import placement
 from bmc.plan.placement import Block, Placement
 
-WORD_BYTES = 4
+_WORD_BYTES = 4
 # Multiply-accumulates with a number each time a kernel has loaded it: rows that a kernel computes at once.
 _REUSE = 8
 
@@ -44,14 +44,12 @@ class _Candidate:
     """Something that could lie in fast memory.
 
     Attributes:
-      slab: a tensor, or None for a copy of weights.
-      use: command and binding that read the weights.
+      what: the number of a slab, or the command and its binding that read weights, of which there would be a copy.
       block: its bytes, and when they are alive.
       saved: cycles of a run.
     """
 
-    slab: int | None
-    use: tuple[int, int]
+    what: int | tuple[int, int]
     block: Block
     saved: float
 
@@ -109,7 +107,7 @@ def _candidates(
     for index, command in enumerate(entry.commands):
         for binding, span in enumerate(command.spans):
             storage = span.storage
-            words = span.length / WORD_BYTES
+            words = span.length / _WORD_BYTES
             loads = _loads(command, binding, kernels) if isinstance(command, Dispatch) else 1.0
             if storage.kind is StorageKind.SLAB:
                 saved[storage.index] += loads * words * (memories.arena - memories.fast)
@@ -117,11 +115,11 @@ def _candidates(
                 gain = loads * (memories.weights - memories.fast)
                 cost = memories.weights + memories.fast
                 block = Block(span.length, index, index + 1)
-                found.append(_Candidate(None, (index, binding), block, words * (gain - cost)))
+                found.append(_Candidate((index, binding), block, words * (gain - cost)))
     returned = {view.span.storage for view in entry.outputs}
     first = len(entry.inputs)
     found += [
-        _Candidate(slab, (0, 0), blocks[first + slab], cycles)
+        _Candidate(slab, blocks[first + slab], cycles)
         for slab, cycles in saved.items()
         if Storage(StorageKind.SLAB, slab, entry.slabs[slab].length) not in returned
     ]
@@ -146,9 +144,10 @@ def _with_copies(entry: HostFunction, chosen: Sequence[_Candidate], places: Plac
     slabs = list(entry.slabs)
     copies: dict[int, list[tuple[int, Span]]] = {}
     for each, offset in zip(chosen, places.offsets, strict=True):
-        number = each.slab
-        if number is None:
-            index, binding = each.use
+        if isinstance(each.what, int):
+            number = each.what
+        else:
+            index, binding = each.what
             number = len(slabs)
             slabs.append(Slab(each.block.length, each.block.first, each.block.end))
             target = Span(

@@ -38,20 +38,30 @@ def surface(tree: Path) -> str:
     """Returns the list for a source tree."""
     lines: list[str] = []
     for header in c_headers.PUBLIC:
-        sections = c_headers.parse((tree / header).read_text(encoding="utf-8"), header)
-        lines += [f"{header} {line}" for line in _declarations(sections)]
+        source = (tree / header).read_text(encoding="utf-8")
+        lines += [f"{header} {line}" for line in of_header(source, header)]
     service = (tree / _SERVICE).read_text(encoding="utf-8")
     lines += [f"{_SERVICE} {line}" for line in re.findall(r"BM_SERVICE_\w+ = \d+", service)]
     starlark = starlark_files.Files(tree)
     for file in _RULES:
         names = starlark_files.public(starlark.load(file))
         for name, value in sorted(names.items()):
-            lines += [f"{file} {name} {line}".rstrip() for line in _starlark(value)]
+            lines += [f"{file} {name} {line}".rstrip() for line in of_starlark(value)]
     lines += sorted(_options("bmc", arguments.parser()))
     for name in sorted(ironcast.__all__):
         lines += [f"ironcast {line}" for line in _python(name, getattr(ironcast, name))]
     lines += sorted(set(_fields(Image)))
     return "\n".join(lines) + "\n"
+
+
+def of_header(source: str, file: str) -> list[str]:
+    """Returns the declarations of a header; members of structs and enums each on a line."""
+    return list(_declarations(c_headers.parse(source, file)))
+
+
+def of_starlark(value: Any) -> list[str]:
+    """Returns the attributes of a rule, the arguments of a macro, or the fields of a provider."""
+    return list(_starlark(value))
 
 
 def _declarations(sections: list[c_headers.Section]) -> Iterator[str]:
